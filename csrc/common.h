@@ -1,0 +1,119 @@
+// What every translation unit of tensorplay._C shares: the Python and NumPy headers, the object
+// layouts, and the functions that cross files. C++17, no exceptions, no RTTI, no static destructors.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL tensorplay_array_api
+#ifndef TP_IMPORT_ARRAY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tp {
+
+#define TP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// ---- dtypes (dtypes.cpp) --------------------------------------------------------------------
+
+// One registered dtype: the Python DType object, its small code, and NumPy's descriptor.
+struct DTypeEntry {
+  PyObject* dtype;        // strong, lives for ever
+  PyArray_Descr* descr;   // strong, lives for ever
+  int type_num;
+  int code;
+  npy_intp itemsize;
+};
+
+const DTypeEntry* dtype_from_type_num(int type_num);
+const DTypeEntry* dtype_from_code(int code);
+// Accepts a DType, a code or a NumPy dtype; sets TypeError and returns nullptr otherwise.
+const DTypeEntry* dtype_from_object(PyObject* object);
+PyObject* register_dtype(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+
+// ---- memory (memory.cpp) --------------------------------------------------------------------
+
+// Blocks of this size and more are mapped with huge pages advised.
+constexpr size_t kLargeBlock = size_t{1} << 20;
+// Arrays of this size and more own a pool block (64-byte aligned); smaller ones use NumPy's cache.
+constexpr size_t kPooledArray = size_t{1} << 12;
+
+struct BlockObject {
+  PyObject_HEAD
+  char* data;
+  size_t nbytes;  // the block's capacity
+};
+extern PyTypeObject BlockType;
+
+BlockObject* block_new(size_t nbytes);                    // sets MemoryError on failure
+PyObject* empty_array(const DTypeEntry* dtype, int ndim, const npy_intp* shape);
+// Strides in bytes. A null pointer means contiguous.
+PyObject* empty_strided_array(const DTypeEntry* dtype, int ndim, const npy_intp* shape,
+                              const npy_intp* strides);
+PyObject* empty(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* empty_strided(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* pool_stats(PyObject* self, PyObject* ignored);
+PyObject* pool_trim(PyObject* self, PyObject* ignored);
+PyObject* pool_set_limit(PyObject* self, PyObject* limit);
+int memory_init(PyObject* module);
+
+// Parses a sequence of integers into `out` (at most NPY_MAXDIMS); returns the length or -1.
+int parse_sizes(PyObject* sequence, npy_intp* out, const char* what);
+
+// ---- tensors (tensor.cpp) -------------------------------------------------------------------
+
+struct StorageObject {
+  PyObject_HEAD
+  PyObject* owner;  // the object that owns the memory: the ultimate base of its arrays
+  Py_ssize_t version;
+  PyObject* weakrefs;
+};
+extern PyTypeObject StorageType;
+
+struct TensorObject {
+  PyObject_HEAD
+  PyObject* array;  // ndarray, or null for a tensor without data
+  StorageObject* storage;
+  PyObject* dtype;
+  PyObject* grad_fn;
+  PyObject* grad;
+  PyObject* view;
+  PyObject* meta;
+  PyObject* weakrefs;
+  Py_ssize_t output_nr;
+  char requires_grad;
+};
+extern PyTypeObject TensorBaseType;
+
+inline bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, &TensorBaseType); }
+
+// Steals nothing; returns a new tensor of the registered class.
+PyObject* wrap_array(PyObject* array);
+// The same for an array that nobody else has seen: skips the checks of foreign arrays.
+PyObject* wrap_fresh(PyObject* array, const DTypeEntry* dtype);
+PyObject* wrap(PyObject* self, PyObject* array);
+PyObject* wrap_view(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* register_tensor_class(PyObject* self, PyObject* cls);
+int tensor_init(PyObject* module);
+
+// ---- threads (threads.cpp) ------------------------------------------------------------------
+
+// Runs iterations [begin, end) with a context; returns 0 or a positive failure number.
+using RangeFunction = int64_t (*)(void* context, int64_t begin, int64_t end);
+
+// Splits [0, count) over the pool in multiples of `grain`; serial when nested, when the pool is
+// busy, or when count <= grain. Returns the least nonzero result, or 0. Call without the GIL.
+int64_t parallel_for(int64_t count, int64_t grain, RangeFunction function, void* context);
+int thread_count();
+PyObject* set_num_threads(PyObject* self, PyObject* count);
+PyObject* get_num_threads(PyObject* self, PyObject* ignored);
+int threads_init(PyObject* module);
+
+}  // namespace tp

@@ -1,0 +1,48 @@
+// tensorplay._C: the module's method table and its initialization.
+#define TP_IMPORT_ARRAY
+#include "common.h"
+
+namespace {
+
+#define TP_FAST(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function))
+
+PyMethodDef methods[] = {
+    {"register_dtype", TP_FAST(tp::register_dtype), METH_FASTCALL,
+     "register_dtype(numpy_dtype, dtype, code): tell _C of a dtype."},
+    {"register_tensor_class", tp::register_tensor_class, METH_O,
+     "register_tensor_class(cls): the subclass of TensorBase that wrap makes."},
+    {"wrap", tp::wrap, METH_O, "wrap(array) -> Tensor; arrays of one owner share a Storage."},
+    {"wrap_view", TP_FAST(tp::wrap_view), METH_FASTCALL,
+     "wrap_view(array, base) -> Tensor with the storage of base."},
+    {"empty", TP_FAST(tp::empty), METH_FASTCALL, "empty(shape, dtype) -> ndarray"},
+    {"empty_strided", TP_FAST(tp::empty_strided), METH_FASTCALL,
+     "empty_strided(shape, strides, dtype) -> ndarray; strides in elements"},
+    {"pool_stats", tp::pool_stats, METH_NOARGS, "Counters of the memory pool."},
+    {"pool_trim", tp::pool_trim, METH_NOARGS, "Give all idle blocks back to the system."},
+    {"pool_set_limit", tp::pool_set_limit, METH_O, "Bound the bytes of idle blocks."},
+    {"set_num_threads", tp::set_num_threads, METH_O, "Set the number of threads of the pool."},
+    {"get_num_threads", tp::get_num_threads, METH_NOARGS, "The number of threads of the pool."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "tensorplay._C",
+                          "The native part of TensorPlay.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__C() {
+  import_array();
+  PyObject* module = PyModule_Create(&definition);
+  if (!module) return nullptr;
+  if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
+  return module;
+}
