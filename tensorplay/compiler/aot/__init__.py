@@ -1,0 +1,1 @@
+"""From a captured graph to operator graphs: recording, joint graph, partition, composition."""
