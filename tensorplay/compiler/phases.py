@@ -25,7 +25,8 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tensorplay.graph import Graph, GraphError, Node, map_nodes
+from tensorplay.core.errors import VerifyError
+from tensorplay.graph import Graph, Node, map_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,23 +56,19 @@ class OperatorGraph:
         return self.graph.text()
 
     def verify(self) -> None:
-        """Raise `GraphError` where the graph isn't what the module's docstring promises. Linear."""
+        """Raise `VerifyError` where the graph isn't what the module's docstring promises. Linear."""
         self.graph.verify()
         for node in self.graph.nodes:
             if node.op not in {"placeholder", "call_function", "output"}:
-                message = f"%{node.name}: an operator graph holds no {node.op}"
-                raise GraphError(message)
+                raise VerifyError(f"%{node.name}: an operator graph holds no {node.op}")
             if node.op != "output" and "val" not in node.meta:
-                message = f"%{node.name} carries no metadata of its value"
-                raise GraphError(message)
+                raise VerifyError(f"%{node.name} carries no metadata of its value")
         outputs = self.outputs
         if self.graph.output_node.args != (outputs,):
-            message = "an operator graph returns a flat tuple of nodes, each once"
-            raise GraphError(message)
+            raise VerifyError("an operator graph returns a flat tuple of nodes, each once")
         for node in outputs:
             if node.op == "placeholder":
-                message = f"an operator graph doesn't return its input %{node.name}"
-                raise GraphError(message)
+                raise VerifyError(f"an operator graph doesn't return its input %{node.name}")
 
 
 class OperatorGraphBuilder:

@@ -7,7 +7,7 @@ source that can be read; `Interpreter` runs one node by node; `Tracer` records o
 
 from __future__ import annotations
 
-from tensorplay.graph.graph import Graph, GraphError
+from tensorplay.graph.graph import Graph
 from tensorplay.graph.graph_module import GraphModule
 from tensorplay.graph.interpreter import Interpreter
 from tensorplay.graph.node import Node, Op, Target, map_leaves, map_nodes
@@ -15,7 +15,6 @@ from tensorplay.graph.tracer import SourceLine, Tracer
 
 __all__ = [
     "Graph",
-    "GraphError",
     "GraphModule",
     "Interpreter",
     "Node",

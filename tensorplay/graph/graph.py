@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NoReturn
 
+from tensorplay.core.errors import VerifyError
 from tensorplay.graph.names import Namespace
 from tensorplay.graph.node import Node, map_nodes
 from tensorplay.graph.text import graph_text
@@ -215,7 +216,7 @@ class Graph:
         return graph_text(self)
 
     def verify(self) -> None:
-        """Check what every pass may rely on; raise `GraphError` on the first violation. Linear.
+        """Check what every pass may rely on; raise `VerifyError` on the first violation. Linear.
 
         Names are unique; a node reads only nodes before it, of this graph; users and inputs agree;
         the placeholders come first; there is one output, at the end.
@@ -247,12 +248,8 @@ class Graph:
             _fail(f"the graph counts {self._length} nodes but links {len(seen)}")
 
 
-class GraphError(AssertionError):
-    """A graph breaks an invariant: a fault of the pass that made it, not of the user's program."""
-
-
 def _fail(message: str) -> NoReturn:
-    raise GraphError(message)
+    raise VerifyError(message)
 
 
 def _verify_place(graph: Graph, node: Node) -> None:

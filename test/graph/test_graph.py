@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from tensorplay.graph import Graph, GraphError
+from tensorplay.core.errors import VerifyError
+from tensorplay.graph import Graph
 
 
 def chain(length):
@@ -144,10 +145,14 @@ def test_text_of_every_kind_and_argument():
         "    %x : [num_users=3] = placeholder[target=x]",
         "    %weight : [num_users=1] = get_attr[target=layer.weight]",
         "    %layer : [num_users=1] = call_module[target=layer](args = (%x,), kwargs = {})",
-        "    %getitem : [num_users=2] = call_function[target=operator.getitem](args = (%layer, "
-        "(slice(None, -1, None), Ellipsis, None, True, 1.5, 's', nan)), kwargs = {})",
-        "    %len_0 : [num_users=1] = call_function[target=builtins.len](args = (), "
-        "kwargs = {items: [%getitem, %weight], map: {a: %x}})",
+        (
+            "    %getitem : [num_users=2] = call_function[target=operator.getitem](args = (%layer, "
+            "(slice(None, -1, None), Ellipsis, None, True, 1.5, 's', nan)), kwargs = {})"
+        ),
+        (
+            "    %len_0 : [num_users=1] = call_function[target=builtins.len](args = (), "
+            "kwargs = {items: [%getitem, %weight], map: {a: %x}})"
+        ),
         "    return (len_0, [getitem], {x: x})",
         ")",
     ]
@@ -178,7 +183,7 @@ def test_verify_finds_damage(damage, message):
     b = graph.call_method("b", (a,))
     graph.verify()
     damage(graph, a, b)
-    with pytest.raises(GraphError, match=message):
+    with pytest.raises(VerifyError, match=message):
         graph.verify()
 
 

@@ -4,13 +4,16 @@ import math
 import operator
 import traceback
 import weakref
-from collections import namedtuple
+from typing import NamedTuple
 
 import pytest
 
 from tensorplay.graph import Graph, GraphModule, Interpreter, Tracer
 
-Pair = namedtuple("Pair", "left right")
+
+class Pair(NamedTuple):
+    left: object
+    right: object
 
 
 class Scale:
