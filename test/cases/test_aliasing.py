@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from checks import FLOATS, expect, tensor_of, to_array
 
-import tensorplay as tp
-
 
 def shares_storage(a, b):
     return np.shares_memory(a.detach().numpy(), b.detach().numpy())
