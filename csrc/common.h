@@ -116,4 +116,9 @@ PyObject* set_num_threads(PyObject* self, PyObject* count);
 PyObject* get_num_threads(PyObject* self, PyObject* ignored);
 int threads_init(PyObject* module);
 
+// ---- kernels and programs (kernel.cpp, program.cpp) -------------------------------------------
+
+int kernel_init(PyObject* module);
+int program_init(PyObject* module);
+
 }  // namespace tp

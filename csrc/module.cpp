@@ -40,7 +40,8 @@ PyMODINIT_FUNC PyInit__C() {
   import_array();
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
-  if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0) {
+  if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0 ||
+      tp::kernel_init(module) < 0 || tp::program_init(module) < 0) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -1,7 +1,7 @@
 """The native module: what crosses into C++ (sources in csrc/)."""
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,3 +90,72 @@ def set_num_threads(count: int, /) -> None:
 
 def get_num_threads() -> int:
     """The number of threads; at first TP_NUM_THREADS, else the processors available."""
+
+class Kernel:
+    """A function of a shared library with the kernel ABI, found by dlopen.
+
+    `extern "C" int64_t name(void* const* buffers, int64_t begin, int64_t end)`. OSError when the
+    library cannot be loaded, LookupError when it has no such symbol.
+    """
+
+    def __init__(self, path: str, symbol: str) -> None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    def __call__(self, arrays: Sequence[Array], begin: int, end: int, /) -> int:
+        """One serial run on the arrays' addresses, unchecked: for tests and tuning."""
+
+_Sizes = tuple[int, ...]
+_Code = DType | int
+InputSpec = tuple[_Code, _Sizes | None, _Sizes | None]
+OutputSpec = tuple[Literal["output"], _Code, _Sizes, _Sizes]
+SlotSpec = tuple[Literal["slot"], int, _Code, _Sizes, _Sizes]
+ViewSpec = tuple[Literal["view"], int, int, _Code, _Sizes, _Sizes]
+ResultSpec = tuple[Literal["result"], _Code, _Sizes, _Sizes]
+ConstantSpec = tuple[Literal["constant"], Array | TensorBase]
+BufferSpec = OutputSpec | SlotSpec | ViewSpec | ResultSpec | ConstantSpec
+LaunchStep = tuple[Literal["launch"], Kernel, tuple[int, ...], int, int, tuple[str, ...]]
+ExternStep = tuple[Literal["extern"], Callable[..., object], tuple[int, ...], tuple[int, ...]]
+
+class Program:
+    """A compiled graph: checks its inputs, allocates, launches, and wraps the outputs, in one call.
+
+    All strides and view offsets are in elements, slot offsets and `workspace` in bytes. Buffers are
+    numbered: the inputs first, then `buffers` in order.
+
+    - inputs: `(code, shape, strides)`; strides None: any, shape None: any. Strides of dimensions of
+      size 1 and of empty tensors are not compared.
+    - buffers: `("output", code, shape, strides)`: fresh memory each call;
+      `("slot", byte_offset, code, shape, strides)`: in the workspace (64-byte aligned; the offset is
+      that of the first element); `("view", source, element_offset, code, shape, strides)`: another
+      shape of an earlier buffer's memory, the offset counted from the source's first element in
+      elements of the view's dtype; `("result", code, shape, strides)`: filled by an extern's return
+      value; `("constant", array)`.
+    - steps: `("launch", kernel, buffers, trip, grain, messages)`: iterations [0, trip) over the
+      threads in multiples of grain; serial when trip <= grain. A kernel that returns k > 0 raises
+      IndexError(messages[k - 1]). `("extern", callable, arguments, results)`: the callable gets the
+      arguments' ndarrays (views of slots and outputs may be written in place); with results it
+      returns one array, or a tuple of them, of the declared shapes and dtypes (other strides, or
+      memory shared with an argument, are copied). It must not keep arrays that it was given.
+    - outputs: buffer numbers. An input gives the same tensor back; a view of an output or an input
+      shares its Storage; a constant is copied; a slot is refused.
+    """
+
+    def __init__(
+        self,
+        inputs: tuple[InputSpec, ...],
+        buffers: tuple[BufferSpec, ...],
+        steps: tuple[LaunchStep | ExternStep, ...],
+        outputs: tuple[int, ...],
+        workspace: int = 0,
+        name: str = "program",
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def workspace(self) -> int: ...
+    @overload
+    def __call__(self, tensors: Sequence[TensorBase], /) -> tuple[Any, ...]: ...
+    @overload
+    def __call__(self, /, *tensors: TensorBase) -> tuple[Any, ...]: ...
