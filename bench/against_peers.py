@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the peers' harness with our interpreter, in its two allocator settings, and judges the ratios.
+"""Runs the peers' harness with our interpreter in two allocator settings and judges the ratios.
 
     .venv/bin/python bench/against_peers.py --harness ../shared/peers [--cases T,S,P1,P2,P11] [--nice -99]
 
@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROWS = "T1,T2,T3,T4,T5,T6,S,P1,P2,P11"
 LARGE_OUTPUT = {"T2", "T3", "T4", "T6", "S1", "S2", "S3", "P1", "P2", "P11"}
@@ -31,7 +32,7 @@ def run(command: list[str]) -> None:
     subprocess.run(command, env={**os.environ, "TENSORPLAY_PYTHON": sys.executable}, check=True)
 
 
-def verdict(results: dict[str, dict[str, dict[str, object]]], setting: str) -> str:
+def verdict(results: dict[str, dict[str, dict[str, Any]]], setting: str) -> str:
     """A table of each row against its best peer, with what it must hold in this setting."""
     lines = ["| case | tensorplay ms | best peer | its ms | peer / tensorplay | must be | holds |"]
     lines.append("|---|---|---|---|---|---|---|")
@@ -44,8 +45,8 @@ def verdict(results: dict[str, dict[str, dict[str, object]]], setting: str) -> s
             reason = ours.get("error") or ours.get("why") or "no peer"
             lines.append(f"| {case} | {reason} | | | | | **no** |")
             continue
-        best = min(peers, key=lambda p: float(str(peers[p]["median"])))
-        ratio = float(str(peers[best]["ratio"]))
+        best = min(peers, key=lambda p: peers[p]["median"])
+        ratio = peers[best]["ratio"]
         if setting == "keep":
             need = 1 / 1.05
         elif case in LARGE_OUTPUT:
@@ -53,8 +54,7 @@ def verdict(results: dict[str, dict[str, dict[str, object]]], setting: str) -> s
         else:
             need = 0.0
         holds = "yes" if ratio >= need else "**no**"
-        times = (float(str(r["median"])) * 1e3 for r in (ours, peers[best]))
-        mine, theirs = (f"{t:.2f}" for t in times)
+        mine, theirs = (f"{r['median'] * 1e3:.2f}" for r in (ours, peers[best]))
         goal = f"≥ {need:.2f}" if need else ""
         lines.append(f"| {case} | {mine} | {best} | {theirs} | {ratio:.2f} | {goal} | {holds} |")
     return "\n".join(lines) + "\n"
@@ -86,6 +86,7 @@ def compare(harness: Path, setting: str, given: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    """Read the command line, measure, write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -168,6 +168,7 @@ def markdown(samples: dict[str, list[float]], command: str) -> str:
 
 
 def main() -> None:
+    """Read the command line, measure, write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

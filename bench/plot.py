@@ -85,6 +85,7 @@ def draw_roofline(
 
 
 def main() -> None:
+    """Read the command line and the results, draw."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
