@@ -4,6 +4,7 @@
 them declares an operator.
 """
 
+import itertools
 import json
 import re
 import subprocess
@@ -49,7 +50,7 @@ def with_outputs(text: str, document: str) -> str:
     programs = [part for part in parts if part[1] == "python"]
     outputs = dict(zip(programs, run_blocks(document, [p[2] for p in programs]), strict=True))
     pieces, end = [], 0
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in itertools.pairwise(parts):
         follows = text[before.end() : after.start()].strip() == ""
         if before in outputs and after[1] == "text" and follows:
             pieces += [text[end : after.start(2)], outputs[before]]

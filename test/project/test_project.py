@@ -85,8 +85,8 @@ def test_each_ruff_exception_is_explained():
     section = (ROOT / "pyproject.toml").read_text().partition("[tool.ruff.lint]")[2]
     section = section.partition("[tool.ruff.lint.pydocstyle]")[0]
     for line in section.splitlines():
-        if line.strip().startswith(('"', "'")):
-            assert "#" in line or "]" in line or line.rstrip().endswith('",'), line
+        if line.startswith('    "'):
+            assert "#" in line, f"why this exception? {line.strip()}"
     rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
     assert rules["select"] == ["ALL"]
 
