@@ -1,0 +1,217 @@
+"""The reverse engine: gradients flow from roots to leaves, each node once, without recursion.
+
+In: roots (edges with their gradients). Out: the gradients of the wanted edges, or of every leaf.
+Nodes are taken from a heap by descending number, which is a topological order (see
+`tensorplay.autograd.node`): when a node's turn comes, every contribution to its gradient has
+arrived and is summed. With named targets only nodes on a path to one of them run, and each is told
+which of its gradients are wanted, so that a traced backward pass holds nothing superfluous. The
+caller hands out the gradients of leaves afterwards, so an error on the way changes nothing.
+
+The engine computes with operators only (gradients are summed by ``add``) and never looks at data,
+so it also runs on recording tensors.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, TypeAlias
+
+from tensorplay.autograd.node import Node
+from tensorplay.autograd.tensor_state import leaf_hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tensorplay.autograd.node import Edge, OutputSpec, TensorHook
+    from tensorplay.tensor import Tensor
+
+EdgeKey: TypeAlias = "tuple[int, int]"
+
+
+def edge_key(edge: Edge) -> EdgeKey:
+    """Return what tells edges apart: the target's identity and the output's number."""
+    return id(edge[0]), edge[1]
+
+
+def propagate(
+    roots: Iterable[tuple[Edge, Tensor]],
+    targets: Sequence[Edge] | None,
+    *,
+    keep_graph: bool,
+) -> dict[EdgeKey, tuple[Edge, Tensor]]:
+    """Send gradients from ``roots`` to ``targets``, or to all leaves when ``targets`` is None.
+
+    Return the gradient that each target received, by `edge_key`; targets that none reached are
+    missing. Unless ``keep_graph``, nodes drop what they saved once they have run. Linear in the
+    edges, times the logarithm of the nodes that wait at one time.
+    """
+    run = _Run(targets)
+    for edge, grad in roots:
+        run.deliver(edge, grad, f"the gradient of an output of {_target_name(edge)}")
+    if targets is not None:
+        run.restrict_to_paths()
+    while run.heap:
+        node, grads = run.next_node()
+        _apply_hooks(node, grads)
+        if not run.capture(node, grads):
+            continue
+        for edge, grad in zip(node.edges, _gradients(node, grads, run), strict=True):
+            if edge is not None and grad is not None and run.wants(edge):
+                run.deliver(edge, grad, node.name)
+        if not keep_graph:
+            node.release()
+    return run.finish()
+
+
+class _Run:
+    """What has arrived where, and which nodes still have their turn to come."""
+
+    __slots__ = ("arrived", "captured", "heap", "leaves", "needed", "targets")
+
+    def __init__(self, targets: Sequence[Edge] | None) -> None:
+        self.targets = None if targets is None else {edge_key(edge): edge for edge in targets}
+        self.arrived: dict[Node, list[Tensor | None]] = {}
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: dict[EdgeKey, tuple[Edge, Tensor]] = {}
+        self.captured: dict[EdgeKey, tuple[Edge, Tensor]] = {}
+        self.needed: set[Node] | None = None
+
+    def deliver(self, edge: Edge, grad: Tensor, source: str) -> None:
+        """Add ``grad`` to what has arrived at ``edge``."""
+        target, number = edge
+        if isinstance(target, Node):
+            grad = _conform(grad, target.outputs[number], source)
+            arrived = self.arrived.get(target)
+            if arrived is None:
+                self.arrived[target] = arrived = [None] * len(target.outputs)
+                heappush(self.heap, (-target.sequence, target))
+            sum_so_far = arrived[number]
+            arrived[number] = grad if sum_so_far is None else sum_so_far + grad
+            return
+        grad = _conform(grad, (target.shape, target.dtype, target.device), source)
+        key = edge_key(edge)
+        waiting = self.leaves.get(key)
+        self.leaves[key] = edge, grad if waiting is None else waiting[1] + grad
+
+    def restrict_to_paths(self) -> None:
+        """Find the nodes from which a target can be reached; only they will run."""
+        assert self.targets is not None
+        reached = set(self.arrived)
+        stack = list(reached)
+        while stack:
+            for edge in stack.pop().edges:
+                if edge is not None and isinstance(edge[0], Node) and edge[0] not in reached:
+                    reached.add(edge[0])
+                    stack.append(edge[0])
+        self.needed = set()
+        for node in sorted(reached, key=_sequence_number):
+            if any(edge is not None and self.wants(edge) for edge in node.edges):
+                self.needed.add(node)
+
+    def wants(self, edge: Edge) -> bool:
+        """Whether a gradient that flows along ``edge`` ends at a target."""
+        if self.targets is None or self.needed is None:
+            return True
+        return edge_key(edge) in self.targets or edge[0] in self.needed
+
+    def next_node(self) -> tuple[Node, list[Tensor | None]]:
+        """Take the node whose gradients are complete."""
+        node = heappop(self.heap)[1]
+        return node, self.arrived.pop(node)
+
+    def capture(self, node: Node, grads: list[Tensor | None]) -> bool:
+        """Keep the gradients that were asked for; say whether the node has to run at all."""
+        if self.targets is None:
+            return True
+        for number, grad in enumerate(grads):
+            edge = self.targets.get((id(node), number))
+            if edge is not None and grad is not None:
+                self.captured[id(node), number] = edge, grad
+        return self.needed is None or node in self.needed
+
+    def finish(self) -> dict[EdgeKey, tuple[Edge, Tensor]]:
+        """Run the leaves' hooks and return all gradients that were asked for."""
+        for key, (edge, grad) in self.leaves.items():
+            leaf = edge[0]
+            assert not isinstance(leaf, Node)
+            if self.targets is None or key in self.targets:
+                self.captured[key] = edge, _run_hooks(leaf_hooks(leaf), grad)
+        return self.captured
+
+
+def _sequence_number(node: Node) -> int:
+    return node.sequence
+
+
+def _target_name(edge: Edge) -> str:
+    return edge[0].name if isinstance(edge[0], Node) else "a leaf tensor"
+
+
+def _gradients(node: Node, grads: list[Tensor | None], run: _Run) -> Sequence[Tensor | None]:
+    """Run one node and check that it returns one gradient an input."""
+    wanted = tuple(edge is not None and run.wants(edge) for edge in node.edges)
+    try:
+        results = node.apply(tuple(grads), wanted)
+    except Exception as error:
+        error.add_note(f"This happened in the backward pass of {node.name}.")
+        raise
+    if len(results) != len(node.edges):
+        raise RuntimeError(
+            f"the backward of {node.name} returned {len(results)} gradients for "
+            f"{len(node.edges)} inputs; return one for each, None where there is none"
+        )
+    return results
+
+
+def _apply_hooks(node: Node, grads: list[Tensor | None]) -> None:
+    """Let the hooks of the node's outputs see and replace their gradients."""
+    if node.hooks is not None:
+        for number, hooks in node.hooks.items():
+            grad = grads[number]
+            if grad is not None:
+                grads[number] = _run_hooks(hooks, grad)
+    if node.retained is not None:
+        for number, reference in node.retained.items():
+            tensor = reference()
+            grad = grads[number]
+            if tensor is not None and grad is not None:
+                tensor.grad = grad if tensor.grad is None else tensor.grad + grad
+
+
+def _run_hooks(hooks: dict[int, TensorHook], grad: Tensor) -> Tensor:
+    for hook in tuple(hooks.values()):
+        replaced = hook(grad)
+        if replaced is not None:
+            grad = replaced
+    return grad
+
+
+def _conform(grad: Tensor, spec: OutputSpec, source: str) -> Tensor:
+    """Check a gradient against the value it belongs to; sum over dimensions it is broadcast in."""
+    shape, dtype, _ = spec
+    if grad.shape != shape:
+        if not _is_broadcast_of(grad.shape, shape):
+            raise RuntimeError(
+                f"{source} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
+                f"{tuple(shape)}; a gradient has the shape of its value, or one that it broadcasts to"
+            )
+        grad = sum_to_shape(grad, shape)
+    if grad.dtype is not dtype:
+        grad = grad.to(dtype)
+    return grad
+
+
+def _is_broadcast_of(wide: tuple[int, ...], narrow: tuple[int, ...]) -> bool:
+    if len(wide) < len(narrow):
+        return False
+    tail = wide[len(wide) - len(narrow) :]
+    return all(n in (w, 1) for w, n in zip(tail, narrow, strict=True))
+
+
+def sum_to_shape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Sum over the dimensions along which ``shape`` was broadcast: the adjoint of expanding."""
+    extra = tensor.ndim - len(shape)
+    dims = [d for d in range(extra, tensor.ndim) if shape[d - extra] == 1 and tensor.shape[d] != 1]
+    if dims:
+        tensor = tensor.sum(dims, keepdim=True)
+    return tensor.sum(list(range(extra))) if extra else tensor

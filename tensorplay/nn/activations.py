@@ -1,0 +1,218 @@
+"""Activations, dropout and reshaping as modules: a function with its settings, no parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tensorplay.core.errors import ArgumentValueError
+from tensorplay.nn import functional as F
+from tensorplay.nn.module import Module
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+
+class Identity(Module):
+    """Return the input."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``x``."""
+        return x
+
+
+class ReLU(Module):
+    """``max(x, 0)``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.relu(x)
+
+
+class ReLU6(Module):
+    """``min(max(x, 0), 6)``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return x.clamp(0.0, 6.0)
+
+
+class LeakyReLU(Module):
+    """``x`` where positive, else ``negative_slope · x``."""
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.leaky_relu(x, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        """The slope."""
+        return f"negative_slope={self.negative_slope}"
+
+
+class ELU(Module):
+    """``x`` where positive, else ``alpha · (exp(x) − 1)``."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.elu(x, self.alpha)
+
+    def extra_repr(self) -> str:
+        """Show alpha."""
+        return f"alpha={self.alpha}"
+
+
+class GELU(Module):
+    """``x · Φ(x)`` with the normal distribution function, or its tanh approximation."""
+
+    def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.gelu(x, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """Which form."""
+        return f"approximate={self.approximate!r}"
+
+
+class SiLU(Module):
+    """``x · sigmoid(x)``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.silu(x)
+
+
+class Mish(Module):
+    """``x · tanh(softplus(x))``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.mish(x)
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta · x)) / beta``, the identity where ``beta · x`` exceeds ``threshold``."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """Show beta and the threshold."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.tanh(x)
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(−x))``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to each element."""
+        return F.sigmoid(x)
+
+
+class Softmax(Module):
+    """``exp(x) / Σ exp(x)`` along ``dim``."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize along the dimension."""
+        return F.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """``x − log Σ exp(x)`` along ``dim``."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize along the dimension."""
+        return F.log_softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class Dropout(Module):
+    """In training zero each element with probability ``p`` and scale the rest by ``1 / (1 − p)``."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        if not 0.0 <= p <= 1.0:
+            raise ArgumentValueError(f"the probability of dropout lies in [0, 1], got {p}")
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Drop elements in training, return ``x`` otherwise."""
+        return F.dropout(x, self.p, self.training)
+
+    def extra_repr(self) -> str:
+        """The probability."""
+        return f"p={self.p}"
+
+
+class Flatten(Module):
+    """Make one dimension of those from ``start_dim`` to ``end_dim``."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Flatten all but the batch dimension, by default."""
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        """The dimensions."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Split dimension ``dim`` into several of sizes ``unflattened_size``."""
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
+        super().__init__()
+        self.dim = dim
+        self.unflattened_size = tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Reshape one dimension."""
+        dim = self.dim % x.ndim
+        return x.reshape((*x.shape[:dim], *self.unflattened_size, *x.shape[dim + 1 :]))
+
+    def extra_repr(self) -> str:
+        """The dimension and its sizes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

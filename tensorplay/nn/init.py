@@ -1,0 +1,147 @@
+"""Fill tensors with initial values, in place and outside of any graph; each returns its tensor.
+
+The random ones draw from the default generator, so ``tp.manual_seed`` fixes them.
+
+>>> import tensorplay as tp
+>>> tp.nn.init.constant_(tp.empty(2), 0.5)
+tensor([0.5000, 0.5000])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from tensorplay.autograd import no_grad
+from tensorplay.core.errors import ArgumentValueError, ShapeError
+from tensorplay.functions import eye, rand, randn, zeros_like
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+_GAINS = {
+    "linear": 1.0,
+    "conv2d": 1.0,
+    "sigmoid": 1.0,
+    "tanh": 5.0 / 3.0,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4.0,
+}
+
+
+def calculate_gain(nonlinearity: str, slope: float = 0.01) -> float:
+    """Return the factor that keeps the variance through a nonlinearity.
+
+    ``leaky_relu`` with negative ``slope``: ``sqrt(2 / (1 + slope²))`` (He et al. 2015, eq. 15).
+    """
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1.0 + slope * slope))
+    if nonlinearity not in _GAINS:
+        known = ", ".join([*_GAINS, "leaky_relu"])
+        raise ArgumentValueError(f"no gain is known for {nonlinearity!r}; there is one for {known}")
+    return _GAINS[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+    """Draw from the uniform distribution on ``[a, b)``."""
+    return _fill(tensor, rand(tensor.shape, dtype=tensor.dtype) * (b - a) + a)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """Draw from the normal distribution."""
+    return _fill(tensor, randn(tensor.shape, dtype=tensor.dtype) * std + mean)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
+) -> Tensor:
+    """Draw from the normal distribution restricted to ``[a, b]``, by inverting its distribution.
+
+    ``x = mean + std·√2·erfinv(2u − 1)`` with ``u`` uniform between the normal distribution's values
+    at ``a`` and ``b``.
+    """
+    low, high = ((1.0 + math.erf((end - mean) / (std * math.sqrt(2.0)))) / 2.0 for end in (a, b))
+    u = rand(tensor.shape, dtype=tensor.dtype) * (high - low) + low
+    return _fill(tensor, ((u * 2.0 - 1.0).erfinv() * (std * math.sqrt(2.0)) + mean).clamp(a, b))
+
+
+def constant_(tensor: Tensor, value: float) -> Tensor:
+    """Fill with ``value``."""
+    with no_grad():
+        tensor.fill_(value)
+    return tensor
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return constant_(tensor, 0.0)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(tensor, 1.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Make a matrix the identity."""
+    if tensor.ndim != 2:
+        raise ShapeError(f"eye_ needs a matrix, got shape {tuple(tensor.shape)}")
+    return _fill(tensor, eye(tensor.shape[0], tensor.shape[1], dtype=tensor.dtype))
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    """Draw from ``U(−b, b)``, ``b = gain·√(6 / (fan_in + fan_out))`` (Glorot and Bengio 2010)."""
+    fan_in, fan_out = fans(tensor)
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    """Draw from ``N(0, s²)``, ``s = gain·√(2 / (fan_in + fan_out))`` (Glorot and Bengio 2010)."""
+    fan_in, fan_out = fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)))
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0.0,
+    mode: Literal["fan_in", "fan_out"] = "fan_in",
+    nonlinearity: str = "leaky_relu",
+) -> Tensor:
+    """Draw from ``U(−b, b)``, ``b = gain·√(3 / fan)`` (He et al. 2015)."""
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan(tensor, mode))
+    return uniform_(tensor, -bound, bound)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0.0,
+    mode: Literal["fan_in", "fan_out"] = "fan_in",
+    nonlinearity: str = "leaky_relu",
+) -> Tensor:
+    """Draw from ``N(0, s²)``, ``s = gain / √fan`` (He et al. 2015)."""
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return normal_(tensor, 0.0, std)
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """Return fan-in and fan-out of a weight ``(out, in, *kernel)``."""
+    if tensor.ndim < 2:
+        raise ShapeError(f"fans need at least two dimensions, got shape {tuple(tensor.shape)}")
+    receptive = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * receptive, tensor.shape[0] * receptive
+
+
+def _fan(tensor: Tensor, mode: Literal["fan_in", "fan_out"]) -> int:
+    fan_in, fan_out = fans(tensor)
+    if mode == "fan_in":
+        return fan_in
+    if mode == "fan_out":
+        return fan_out
+    raise ArgumentValueError(f"mode is 'fan_in' or 'fan_out', not {mode!r}")
+
+
+def _fill(tensor: Tensor, values: Tensor) -> Tensor:
+    with no_grad():
+        tensor.copy_(values)
+    return tensor

@@ -1,0 +1,406 @@
+"""`Module`: parameters, buffers and submodules in a tree, with one function to compute.
+
+A module's attributes decide: assigning a `Parameter` or a `Module` registers it, `register_buffer`
+registers a tensor that is state but not trained. Names are paths in the tree (``features.0.bias``).
+
+>>> import tensorplay as tp
+>>> model = tp.nn.Sequential(tp.nn.Linear(4, 8), tp.nn.ReLU())
+>>> model
+Sequential(
+  (0): Linear(in_features=4, out_features=8, bias=True)
+  (1): ReLU()
+)
+>>> [(name, tuple(p.shape)) for name, p in model.named_parameters()]
+[('0.weight', (8, 4)), ('0.bias', (8,))]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from tensorplay.autograd import RemovableHandle, no_grad
+from tensorplay.core import dtypes
+from tensorplay.nn.parameter import Parameter, clear_grad
+from tensorplay.nn.state import IncompatibleKeys, load_state, save_state
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tensorplay.core.device import Device
+    from tensorplay.core.dtypes import DType
+
+Self = TypeVar("Self", bound="Module")
+ForwardPreHook: TypeAlias = "Callable[[Module, tuple[Any, ...]], object]"
+ForwardHook: TypeAlias = "Callable[[Module, tuple[Any, ...], Any], object]"
+
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
+
+
+class Module:
+    """The base class of everything that has parameters. Subclasses define ``forward``."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _transient_buffers: set[str]
+    _forward_pre_hooks: dict[int, ForwardPreHook]
+    _forward_hooks: dict[int, ForwardHook]
+
+    def __init__(self) -> None:
+        """Start with no parameters, in training mode."""
+        state = self.__dict__
+        state["training"] = True
+        for name in _REGISTRIES:
+            state[name] = {}
+        state["_transient_buffers"] = set()
+        state["_forward_pre_hooks"] = {}
+        state["_forward_hooks"] = {}
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - subclasses say which
+        """Compute. Call the module itself instead, so that hooks run."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward(self, ...)")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as forward
+        """Run the pre-hooks, `forward` and the hooks."""
+        if not (self._forward_pre_hooks or self._forward_hooks):
+            return self.forward(*args, **kwargs)
+        for pre_hook in tuple(self._forward_pre_hooks.values()):
+            replaced = pre_hook(self, args)
+            if replaced is not None:
+                args = replaced if isinstance(replaced, tuple) else (replaced,)
+        result = self.forward(*args, **kwargs)
+        for hook in tuple(self._forward_hooks.values()):
+            replaced = hook(self, args, result)
+            if replaced is not None:
+                result = replaced
+        return result
+
+    def register_forward_pre_hook(self, hook: ForwardPreHook) -> RemovableHandle:
+        """Call ``hook(module, args)`` before `forward`; what it returns replaces the arguments."""
+        return RemovableHandle(self._forward_pre_hooks, hook)
+
+    def register_forward_hook(self, hook: ForwardHook) -> RemovableHandle:
+        """Call ``hook(module, args, result)`` after `forward`; what it returns replaces it."""
+        return RemovableHandle(self._forward_hooks, hook)
+
+    # ------------------------------------------------------------------ attributes
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, Parameter):
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self.register_module(name, value)
+        elif name in self._parameters:
+            if value is not None:
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a parameter: assign an nn.Parameter or "
+                    f"None, not {type(value).__name__}"
+                )
+            self._parameters[name] = None
+        elif name in self._modules:
+            if value is not None:
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a submodule: assign a Module or None, "
+                    f"not {type(value).__name__}"
+                )
+            self._modules[name] = None
+        elif name in self._buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a buffer: assign a Tensor or None, "
+                    f"not {type(value).__name__}"
+                )
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a parameter, buffer or module
+        state = self.__dict__
+        for registry in _REGISTRIES:
+            entries = state.get(registry)
+            if entries is None:
+                raise AttributeError(
+                    f"{type(self).__name__} has no attribute {name!r} yet: "
+                    "call super().__init__() first"
+                )
+            if name in entries:
+                return entries[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        for registry in _REGISTRIES:
+            if name in self.__dict__[registry]:
+                del self.__dict__[registry][name]
+                self._transient_buffers.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {name for registry in _REGISTRIES for name in self.__dict__[registry]}
+        return sorted(names.union(super().__dir__()))
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """Make ``parameter`` one of the module's own, under ``name``."""
+        self._claim(name, "_parameters")
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(
+                f"parameter {name!r} must be an nn.Parameter or None, "
+                f"not {type(parameter).__name__}"
+            )
+        if parameter is not None and parameter.grad_fn is not None:
+            raise ValueError(
+                f"parameter {name!r} is the result of a computation; a parameter must be a leaf"
+            )
+        self._parameters[name] = parameter
+
+    def register_buffer(
+        self, name: str, tensor: Tensor | None, *, persistent: bool = True
+    ) -> None:
+        """Make ``tensor`` state that is not trained; `state_dict` has it if ``persistent``."""
+        self._claim(name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"buffer {name!r} must be a Tensor or None, not {type(tensor).__name__}"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._transient_buffers.discard(name)
+        else:
+            self._transient_buffers.add(name)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Make ``module`` a child, under ``name``."""
+        self._claim(name, "_modules")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"child {name!r} must be a Module or None, not {type(module).__name__}")
+        self._modules[name] = module
+
+    add_module = register_module
+
+    def _claim(self, name: str, registry: str) -> None:
+        """Check that ``name`` can be used in ``registry``, and take it from everywhere else."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__}: call super().__init__() before assigning {name!r}"
+            )
+        if not name or "." in name:
+            raise KeyError(f"{name!r} cannot name an attribute: names are not empty, without '.'")
+        if hasattr(type(self), name) and name not in self.__dict__[registry]:
+            raise KeyError(f"{type(self).__name__} already has an attribute {name!r}")
+        self.__dict__.pop(name, None)
+        for other in _REGISTRIES:
+            if other != registry:
+                self.__dict__[other].pop(name, None)
+
+    # ------------------------------------------------------------------ the tree
+
+    def named_modules(
+        self, prefix: str = "", *, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Yield this module and all below it with their paths, parents first."""
+        seen: set[Module] = set()
+        stack: list[tuple[str, Module]] = [(prefix, self)]
+        while stack:
+            path, module = stack.pop()
+            if remove_duplicate and module in seen:
+                continue
+            seen.add(module)
+            yield path, module
+            stack.extend(
+                (_join(path, name), child)
+                for name, child in reversed(module._modules.items())  # noqa: SLF001 - own class
+                if child is not None
+            )
+
+    def modules(self) -> Iterator[Module]:
+        """Yield this module and all below it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the modules directly below with their names, each once."""
+        seen: set[Module] = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
+
+    def children(self) -> Iterator[Module]:
+        """Yield the modules directly below."""
+        return (child for _, child in self.named_children())
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Yield parameters with their paths, a shared one once unless told otherwise."""
+        for path, parameter in self._entries("_parameters", prefix, recurse, remove_duplicate):
+            if isinstance(parameter, Parameter):
+                yield path, parameter
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Yield the parameters, each once."""
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield buffers with their paths, a shared one once unless told otherwise."""
+        return self._entries("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers, each once."""
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+
+    def _entries(
+        self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Tensor]]:
+        modules = (
+            self.named_modules(prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else iter([(prefix, self)])
+        )
+        seen: set[int] = set()
+        for path, module in modules:
+            for name, tensor in module.__dict__[registry].items():
+                if tensor is None or (remove_duplicate and id(tensor) in seen):
+                    continue
+                seen.add(id(tensor))
+                yield _join(path, name), tensor
+
+    def get_submodule(self, target: str) -> Module:
+        """Return the module at a path such as ``"features.0"``; ``""`` is the module itself."""
+        module = self
+        for name in target.split(".") if target else ():
+            child = module._modules.get(name)  # noqa: SLF001 - own class
+            if child is None:
+                raise AttributeError(f"{type(module).__name__} has no submodule {name!r}")
+            module = child
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Return the parameter at a path such as ``"features.0.weight"``."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        parameter = module._parameters.get(name)  # noqa: SLF001 - own class
+        if parameter is None:
+            raise AttributeError(f"{type(module).__name__} has no parameter {name!r}")
+        return parameter
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer at a path such as ``"features.1.running_mean"``."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer = module._buffers.get(name)  # noqa: SLF001 - own class
+        if buffer is None:
+            raise AttributeError(f"{type(module).__name__} has no buffer {name!r}")
+        return buffer
+
+    # ------------------------------------------------------------------ changes
+
+    def apply(self: Self, function: Callable[[Module], object]) -> Self:
+        """Call ``function`` on every module, children first."""
+        for module in reversed(list(self.modules())):
+            function(module)
+        return self
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Set training mode here and below; dropout and batch norm act on it."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: Self) -> Self:
+        """Set evaluation mode here and below."""
+        return self.train(False)
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Say of every parameter whether it wants a gradient."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or fill them with zeros."""
+        for parameter in self.parameters():
+            clear_grad(parameter, set_to_none)
+
+    def to(self: Self, *targets: DType | Device | str) -> Self:
+        """Convert floating parameters and buffers to a dtype, and all of them to a device.
+
+        Parameters stay the same objects, so that optimizers keep them.
+        """
+        with no_grad():
+            for module in self.modules():
+                for parameter in module._parameters.values():  # noqa: SLF001 - own class
+                    if parameter is not None:
+                        parameter.assign(_converted(parameter.detach(), targets))
+                        if parameter.grad is not None:
+                            parameter.grad = _converted(parameter.grad, targets)
+                for name, buffer in module._buffers.items():  # noqa: SLF001 - own class
+                    if buffer is not None:
+                        module._buffers[name] = _converted(buffer, targets)  # noqa: SLF001
+        return self
+
+    def double(self: Self) -> Self:
+        """Convert floating parameters and buffers to float64."""
+        return self.to(dtypes.float64)
+
+    def float(self: Self) -> Self:
+        """Convert floating parameters and buffers to float32."""
+        return self.to(dtypes.float32)
+
+    def half(self: Self) -> Self:
+        """Convert floating parameters and buffers to float16."""
+        return self.to(dtypes.float16)
+
+    def bfloat16(self: Self) -> Self:
+        """Convert floating parameters and buffers to bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    # ------------------------------------------------------------------ state
+
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """Return parameters and persistent buffers by path; they share memory with the module.
+
+        With ``keep_vars`` the parameters themselves, else detached tensors.
+        """
+        return save_state(self, prefix, keep_vars)
+
+    def load_state_dict(
+        self, state: Mapping[str, Tensor], *, strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy ``state`` into parameters and buffers, or take its tensors if ``assign``.
+
+        Raise a `StateError` that lists every missing and unexpected key (if ``strict``) and every
+        shape that differs, before anything is changed.
+        """
+        return load_state(self, state, strict, assign)
+
+    # ------------------------------------------------------------------ text
+
+    def extra_repr(self) -> str:
+        """Return what stands between the parentheses of the module's text."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = []
+        for name, child in self._modules.items():
+            text = repr(child).replace("\n", "\n  ")
+            children.append(f"({name}): {text}")
+        if not children and len(lines) <= 1:
+            return f"{type(self).__name__}({extra})"
+        return "\n  ".join([f"{type(self).__name__}(", *lines, *children]) + "\n)"
+
+
+def _join(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _converted(tensor: Tensor, targets: tuple[DType | Device | str, ...]) -> Tensor:
+    for target in targets:
+        if not isinstance(target, dtypes.DType) or tensor.dtype.kind in "fc":
+            tensor = tensor.to(target)
+    return tensor

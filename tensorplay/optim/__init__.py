@@ -1,0 +1,7 @@
+"""Optimizers: `SGD`, `Adam`, `AdamW`, and the base class for others."""
+
+from tensorplay.optim.adam import Adam, AdamW
+from tensorplay.optim.optimizer import Optimizer, OptimizerStateError
+from tensorplay.optim.sgd import SGD
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "OptimizerStateError"]

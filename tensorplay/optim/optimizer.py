@@ -1,0 +1,219 @@
+"""`Optimizer`: parameter groups, state, and a step that runs eagerly or compiled.
+
+A subclass gives the names of its state tensors and one function, the *rule*, which updates lists of
+tensors in place with operators only. All that changes from step to step is in tensors, the number
+of the step included, so the same rule runs eagerly, compiled by `Optimizer.compile`, or as part of
+a captured ``opt.step``.
+
+>>> import tensorplay as tp
+>>> w = tp.nn.Parameter(tp.ones(2))
+>>> opt = tp.optim.SGD([w], lr=0.5)
+>>> (w * w).sum().backward()
+>>> opt.step()
+>>> w.detach()
+tensor([0., 0.])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from tensorplay.autograd import enable_grad, no_grad
+from tensorplay.core import dtypes
+from tensorplay.core.errors import ArgumentValueError, TensorPlayError
+from tensorplay.functions import tensor, zeros_like
+from tensorplay.nn.parameter import clear_grad
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+Group: TypeAlias = "dict[str, Any]"
+Slots: TypeAlias = "dict[str, list[Tensor]]"
+Rule: TypeAlias = "Callable[..., None]"
+
+
+class OptimizerStateError(TensorPlayError):
+    """A state dictionary does not fit the optimizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Parameters that are updated together: they have taken the same number of steps."""
+
+    params: list[Tensor]
+    grads: list[Tensor]
+    slots: Slots
+    step: Tensor
+
+
+class Optimizer:
+    """The base class; a rule is called as ``rule(params, grads, slots, step, **settings)``.
+
+    ``slots`` has a list of tensors for each name that `slot_names` gives, ``step`` is a 0-d tensor
+    that the rule counts up.
+    """
+
+    rule: ClassVar[Rule]
+
+    def __init__(
+        self, params: Iterable[Tensor] | Iterable[Group], defaults: dict[str, Any]
+    ) -> None:
+        """Take parameters, or groups: dictionaries with ``params`` and settings of their own."""
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Tensor]] = {}
+        self.param_groups: list[Group] = []
+        self._rule: Rule = type(self).rule
+        self._lr_as_tensor = False
+        groups = list(params)
+        if not groups:
+            raise ArgumentValueError(f"{type(self).__name__} got no parameters to optimize")
+        if isinstance(groups[0], Tensor):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    @classmethod
+    def slot_names(cls, group: Group) -> tuple[str, ...]:
+        """Return the names of the state tensors that a parameter of ``group`` has."""
+        raise NotImplementedError(f"{cls.__name__} names no state")
+
+    def add_param_group(self, group: Group) -> None:
+        """Add parameters with settings of their own; what is not set comes from the defaults."""
+        given = group["params"]
+        params: list[Tensor] = [given] if isinstance(given, Tensor) else list(given)
+        unknown = set(group) - set(self.defaults) - {"params"}
+        if unknown:
+            raise ArgumentValueError(
+                f"{type(self).__name__} has no settings {sorted(unknown)}; "
+                f"it has {sorted(self.defaults)}"
+            )
+        full = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
+        self.check(full)
+        step = tensor(0.0, dtype=dtypes.float64)
+        for param in params:
+            if param.grad_fn is not None:
+                raise ArgumentValueError("an optimizer changes leaf tensors only; detach() makes one")
+            if param in self.state:
+                raise ArgumentValueError("a parameter stands in two places of the optimizer's groups")
+            self.state[param] = {"step": step}
+            for name in self.slot_names(full):
+                self.state[param][name] = zeros_like(param.detach())
+        self.param_groups.append(full)
+
+    def check(self, group: Group) -> None:
+        """Refuse settings outside their domain."""
+        lr = group["lr"]
+        if not isinstance(lr, Tensor) and lr < 0.0:
+            raise ArgumentValueError(f"the learning rate is at least 0, got {lr}")
+        if group["weight_decay"] < 0.0:
+            raise ArgumentValueError(f"weight decay is at least 0, got {group['weight_decay']}")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or fill them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                clear_grad(param, set_to_none)
+
+    def compile(self, **options: Any) -> None:  # noqa: ANN401 - tp.compile's options
+        """Run the rule through ``tp.compile(rule, **options)`` from now on.
+
+        The learning rate is passed as a 0-d tensor, so changing it compiles nothing anew.
+        """
+        from tensorplay.compiler.api import compile as compile_function
+
+        self._rule = compile_function(type(self).rule, **options)
+        self._lr_as_tensor = True
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # noqa: ANN401 - the closure's
+        """Update every parameter that has a gradient; parameters without one stay as they are.
+
+        ``closure``, if given, computes the loss anew with gradients, and its result is returned.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                settings = self._settings(group)
+                for batch in self._batches(group):
+                    self._rule(batch.params, batch.grads, batch.slots, batch.step, **settings)
+        return loss
+
+    def _settings(self, group: Group) -> dict[str, Any]:
+        settings = {name: value for name, value in group.items() if name != "params"}
+        if self._lr_as_tensor and not isinstance(settings["lr"], Tensor):
+            settings["lr"] = tensor(settings["lr"], dtype=dtypes.float64)
+        return settings
+
+    def _batches(self, group: Group) -> Iterator[Batch]:
+        """Gather the parameters with gradients by their step count.
+
+        Parameters share one counter until one of them misses a step; then the others get a fresh
+        counter, so that each count says how often its parameter was updated.
+        """
+        active: dict[int, list[Tensor]] = {}
+        resting: set[int] = set()
+        for param in group["params"]:
+            counter = id(self.state[param]["step"])
+            if param.grad is None:
+                resting.add(counter)
+            else:
+                active.setdefault(counter, []).append(param)
+        for counter, params in active.items():
+            step = self.state[params[0]]["step"]
+            if counter in resting:
+                step = step.clone()
+                for param in params:
+                    self.state[param]["step"] = step
+            slots = {
+                name: [self.state[param][name] for param in params]
+                for name in self.slot_names(group)
+            }
+            yield Batch(params, [param.grad for param in params], slots, step)
+
+    # ------------------------------------------------------------------ state
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return settings and state with parameters numbered in the order of the groups."""
+        numbers: dict[Tensor, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for param in group["params"]:
+                numbers[param] = len(numbers)
+            plain = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**plain, "params": [numbers[param] for param in group["params"]]})
+        state = {numbers[param]: dict(entry) for param, entry in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take settings and state over from `state_dict` of an optimizer with equal groups."""
+        groups = state_dict["param_groups"]
+        found = [len(group["params"]) for group in groups]
+        own = [len(group["params"]) for group in self.param_groups]
+        if found != own:
+            raise OptimizerStateError(
+                f"the state has groups of {found} parameters, the optimizer of {own}"
+            )
+        for group, saved in zip(self.param_groups, groups, strict=True):
+            group.update({name: value for name, value in saved.items() if name != "params"})
+            counters: dict[float, Tensor] = {}
+            for param, number in zip(group["params"], saved["params"], strict=True):
+                entry = state_dict["state"].get(number)
+                if entry is not None:
+                    self._load_entry(param, entry, counters)
+
+    def _load_entry(
+        self, param: Tensor, entry: Mapping[str, Tensor], counters: dict[float, Tensor]
+    ) -> None:
+        missing = set(self.state[param]) - set(entry)
+        if missing:
+            raise OptimizerStateError(f"the state lacks {sorted(missing)} of a parameter")
+        count = float(entry["step"])
+        self.state[param]["step"] = counters.setdefault(count, tensor(count, dtype=dtypes.float64))
+        for name, old in self.state[param].items():
+            if name != "step":
+                with no_grad():
+                    old.copy_(entry[name])

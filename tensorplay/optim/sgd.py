@@ -1,0 +1,85 @@
+"""Stochastic gradient descent with momentum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tensorplay.core.errors import ArgumentValueError
+from tensorplay.optim.optimizer import Group, Optimizer, Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tensorplay.tensor import Tensor
+
+
+def update_sgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    slots: Slots,
+    step: Tensor,
+    *,
+    lr: float | Tensor,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """Update in place: ``b ← μ·b + (1 − τ)·g``, ``p ← p − lr·b``, with ``g ← g + λ·p`` first.
+
+    Momentum as in Sutskever et al., "On the importance of initialization and momentum in deep
+    learning" (ICML 2013), with the learning rate outside of the velocity; Nesterov's form steps
+    along ``g + μ·b``. The first step takes ``b = g`` without dampening.
+    """
+    step.add_(1.0)
+    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        direction = -grad if maximize else grad
+        if weight_decay:
+            direction = direction + weight_decay * param
+        if momentum:
+            velocity = slots["momentum_buffer"][i]
+            fresh = direction * (1.0 - dampening * (step > 1.0)) if dampening else direction
+            velocity.mul_(momentum).add_(fresh)
+            direction = direction + momentum * velocity if nesterov else velocity
+        param.sub_(lr * direction)
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum, Nesterov's momentum, weight decay."""
+
+    rule = staticmethod(update_sgd)
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[Group],
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        maximize: bool = False,
+    ) -> None:
+        """See `update_sgd` for the settings."""
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    @classmethod
+    def slot_names(cls, group: Group) -> tuple[str, ...]:
+        """The velocity, when there is momentum."""
+        return ("momentum_buffer",) if group["momentum"] else ()
+
+    def check(self, group: Group) -> None:
+        """Nesterov's form needs momentum and no dampening."""
+        super().check(group)
+        if group["momentum"] < 0.0:
+            raise ArgumentValueError(f"momentum is at least 0, got {group['momentum']}")
+        if group["nesterov"] and (not group["momentum"] or group["dampening"]):
+            raise ArgumentValueError("nesterov=True needs momentum > 0 and dampening = 0")
