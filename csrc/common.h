@@ -121,4 +121,9 @@ int threads_init(PyObject* module);
 int kernel_init(PyObject* module);
 int program_init(PyObject* module);
 
+// ---- array functions (matmul.cpp, elementwise.cpp) ------------------------------------------
+
+PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+int matmul_init(PyObject* module);
+
 }  // namespace tp

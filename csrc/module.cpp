@@ -22,6 +22,7 @@ PyMethodDef methods[] = {
     {"pool_set_limit", tp::pool_set_limit, METH_O, "Bound the bytes of idle blocks."},
     {"set_num_threads", tp::set_num_threads, METH_O, "Set the number of threads of the pool."},
     {"get_num_threads", tp::get_num_threads, METH_NOARGS, "The number of threads of the pool."},
+    {"matmul", TP_FAST(tp::matmul), METH_FASTCALL, "matmul(a, b, out=None) -> ndarray"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
@@ -41,7 +42,8 @@ PyMODINIT_FUNC PyInit__C() {
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
   if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0 ||
-      tp::kernel_init(module) < 0 || tp::program_init(module) < 0) {
+      tp::kernel_init(module) < 0 || tp::program_init(module) < 0 ||
+      tp::matmul_init(module) < 0) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -1,14 +1,14 @@
 """The native module: what crosses into C++ (sources in csrc/)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tensorplay.core.dtypes import DType
 
-Array = NDArray[Any]
+Array: TypeAlias = NDArray[Any]
 
 class Storage:
     """The identity and the version of a block of memory; weakly referable, compared by identity."""
@@ -91,6 +91,14 @@ def set_num_threads(count: int, /) -> None:
 def get_num_threads() -> int:
     """The number of threads; at first TP_NUM_THREADS, else the processors available."""
 
+def matmul(a: Array, b: Array, out: Array | None = None, /) -> Array:
+    """The product over the last two dimensions, the others broadcast (both have at least two).
+
+    float32 and float64 go to NumPy's own OpenBLAS on our threads, with any strides; the bits depend
+    on sizes, layout and number of threads only. `out` may be strided and may overlap a or b. Other
+    dtypes go to np.matmul. ValueError when shapes do not fit.
+    """
+
 class Kernel:
     """A function of a shared library with the kernel ABI, found by dlopen.
 
@@ -106,17 +114,21 @@ class Kernel:
     def __call__(self, arrays: Sequence[Array], begin: int, end: int, /) -> int:
         """One serial run on the arrays' addresses, unchecked: for tests and tuning."""
 
-_Sizes = tuple[int, ...]
-_Code = DType | int
-InputSpec = tuple[_Code, _Sizes | None, _Sizes | None]
-OutputSpec = tuple[Literal["output"], _Code, _Sizes, _Sizes]
-SlotSpec = tuple[Literal["slot"], int, _Code, _Sizes, _Sizes]
-ViewSpec = tuple[Literal["view"], int, int, _Code, _Sizes, _Sizes]
-ResultSpec = tuple[Literal["result"], _Code, _Sizes, _Sizes]
-ConstantSpec = tuple[Literal["constant"], Array | TensorBase]
-BufferSpec = OutputSpec | SlotSpec | ViewSpec | ResultSpec | ConstantSpec
-LaunchStep = tuple[Literal["launch"], Kernel, tuple[int, ...], int, int, tuple[str, ...]]
-ExternStep = tuple[Literal["extern"], Callable[..., object], tuple[int, ...], tuple[int, ...]]
+_Sizes: TypeAlias = tuple[int, ...]
+_Code: TypeAlias = DType | int
+InputSpec: TypeAlias = tuple[_Code, _Sizes | None, _Sizes | None]
+OutputSpec: TypeAlias = tuple[Literal["output"], _Code, _Sizes, _Sizes]
+SlotSpec: TypeAlias = tuple[Literal["slot"], int, _Code, _Sizes, _Sizes]
+ViewSpec: TypeAlias = tuple[Literal["view"], int, int, _Code, _Sizes, _Sizes]
+ResultSpec: TypeAlias = tuple[Literal["result"], _Code, _Sizes, _Sizes]
+ConstantSpec: TypeAlias = tuple[Literal["constant"], Array | TensorBase]
+BufferSpec: TypeAlias = OutputSpec | SlotSpec | ViewSpec | ResultSpec | ConstantSpec
+LaunchStep: TypeAlias = tuple[
+    Literal["launch"], Kernel, tuple[int, ...], int, int, tuple[str, ...]
+]
+ExternStep: TypeAlias = tuple[
+    Literal["extern"], Callable[..., object], tuple[int, ...], tuple[int, ...]
+]
 
 class Program:
     """A compiled graph: checks its inputs, allocates, launches, and wraps the outputs, in one call.
