@@ -87,12 +87,12 @@ class OperatorGraphBuilder:
 
     def call(self, overload: Overload, *args: object, **kwargs: object) -> Node:
         """Add a call of `overload`; nodes stand for tensors among the arguments."""
-        full_args, full_kwargs = overload.normalize(args, kwargs)
+        values = overload.bind(args, kwargs)
+        full_args, full_kwargs = overload.shown(values)
         node = self.graph.call_function(overload, full_args, full_kwargs)
-        node.meta["val"] = overload.meta(
-            *(map_nodes(arg, value_of) for arg in full_args),
-            **{key: map_nodes(arg, value_of) for key, arg in full_kwargs.items()},
-        )
+        kind = overload.operator.kind
+        metas = tuple(map_nodes(value, value_of) for value in values)
+        node.meta["val"] = kind.meta(overload.operator, metas)
         return node
 
     def item(self, node: Node, index: int) -> Node:

@@ -6,13 +6,15 @@ arguments. `target_text` names a target by the path under which Python finds it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from typing import TYPE_CHECKING, Final
 
 from tensorplay.graph.node import Node
 
 if TYPE_CHECKING:
     from tensorplay.graph.graph import Graph
-    from tensorplay.graph.node import Target
+
+_NAMED: Final = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type)
 
 
 def graph_text(graph: Graph) -> str:
@@ -40,23 +42,15 @@ def shape_text(node: Node) -> str:
     return "" if shape is None else f" shape={tuple(shape)}"
 
 
-def target_text(target: Target) -> str:
-    """Return the path under which Python finds a target, as far as it has one."""
+def target_text(target: object) -> str:
+    """Return the path under which Python finds a target, or what the target calls itself."""
     if isinstance(target, str):
         return target
-    path = getattr(target, "qualified_name", None)
-    if isinstance(path, str):
-        return path
-    name = getattr(target, "__qualname__", None) or type(target).__qualname__
-    module = getattr(target, "__module__", None)
-    if module is None:
-        owner = getattr(target, "__objclass__", None)
-        return f"{owner.__module__}.{name}" if owner is not None else str(name)
-    return f"{_public_module(module)}.{name}"
-
-
-def _public_module(module: str) -> str:
-    return {"_operator": "operator"}.get(module, module)
+    if not isinstance(target, _NAMED):
+        return str(target)
+    owner = getattr(target, "__objclass__", target)
+    module = {"_operator": "operator"}.get(owner.__module__, owner.__module__)
+    return f"{module}.{target.__qualname__}"
 
 
 def value_text(value: object, *, sigil: str = "%") -> str:
@@ -75,7 +69,7 @@ def value_text(value: object, *, sigil: str = "%") -> str:
     if isinstance(value, slice):
         parts = [value_text(part, sigil=sigil) for part in (value.start, value.stop, value.step)]
         return f"slice({', '.join(parts)})"
-    if callable(value) and hasattr(value, "__qualname__"):
+    if isinstance(value, _NAMED):
         return target_text(value)
     return repr(value)
 

@@ -1,0 +1,262 @@
+"""What a function reads without being given it: globals, closure cells, items, attributes.
+
+`survey` starts from the function (and from objects among its arguments), looks at what the code
+names, and follows what it finds: functions into their code, objects into the attributes that some
+reached code names, containers into their items, modules of `nn` into parameters and submodules. It
+returns the facts found, which become guards, and the places of the tensors, which become inputs.
+
+[Note: what is surveyed] The survey is by name, so it sees at least what the code can reach through
+globals, closures, attributes and items, whichever branch runs. It doesn't enter the standard
+library, NumPy, or our own functions; it does enter objects of our own classes (`nn.BatchNorm2d`,
+`optim.Adam`), because their attributes are the user's state.
+
+>>> import math
+>>> scale = [3]
+>>> environment = survey([(lambda x: math.sqrt(x) * scale[0], "f")])
+>>> sorted(fact.place.name for fact in environment.facts)
+['math', 'scale', 'scale']
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Final
+
+from tensorplay._C import TensorBase
+from tensorplay.compiler.specialize.code_names import code_names
+from tensorplay.compiler.specialize.places import MISSING, Fact, Place, expected_items
+from tensorplay.core.device import Device
+from tensorplay.core.dtypes import DType
+
+_BY_VALUE: Final = (
+    *(int, float, complex, bool, str, bytes, type(None), range, slice, frozenset, set),
+    *(type(...), enum.Enum, DType, Device, MethodType),
+)
+_OPAQUE: Final = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType)
+_OURS: Final = "tensorplay"
+_CLOSED: Final = (sys.stdlib_module_names | {"numpy", "optree", "ml_dtypes"}) - {"__main__"}
+_REGISTRIES: Final = ("_parameters", "_buffers", "_modules")
+_IMPLICIT: Final = frozenset({"__call__", "__enter__", "__exit__", "__getitem__", "forward"})
+_LARGE: Final = 1000
+"""Items of containers with more of them than this are compared, but not followed."""
+
+
+@dataclass(slots=True)
+class Environment:
+    """What a survey found. `containers` are the mutable ones that it went through."""
+
+    facts: list[Fact] = field(default_factory=list)
+    tensors: dict[int, Place] = field(default_factory=dict)
+    containers: list[tuple[dict[object, object] | list[object], str]] = field(default_factory=list)
+
+
+def survey(roots: Iterable[tuple[object, str]]) -> Environment:
+    """Look at everything that code reachable from the `roots` (objects and their names) reads."""
+    surveyor = _Surveyor()
+    for value, name in roots:
+        surveyor.pending.append((value, name, None))
+    surveyor.run()
+    return surveyor.environment
+
+
+class _Surveyor:
+    """The state of one survey. Values wait in `pending`, so depth costs no recursion."""
+
+    def __init__(self) -> None:
+        self.environment = Environment()
+        self.pending: list[tuple[object, str, Place | None]] = []
+        self.seen: dict[int, object] = {}
+        self.attributes: set[str] = set()
+        self.owners: list[tuple[object, str, frozenset[str]]] = []
+
+    def run(self) -> None:
+        """Follow values until none is new, then look for attributes named since; repeat."""
+        while self.pending:
+            while self.pending:
+                self.visit(*self.pending.pop())
+            named = frozenset(self.attributes)
+            for place, (owner, name, done) in enumerate(tuple(self.owners)):
+                fresh = named - done
+                if fresh:
+                    self.owners[place] = (owner, name, named)
+                    self.visit_attributes(owner, name, fresh)
+
+    def look(self, place: Place) -> None:
+        """Have the value in a place visited."""
+        value = place.get()
+        if value is not MISSING:
+            self.pending.append((value, place.name, place))
+
+    def visit(self, value: object, name: str, place: Place | None) -> None:
+        """Note what `place` holds, and follow it unless that was done before."""
+        known = id(value) in self.seen
+        if isinstance(value, TensorBase):
+            if place is not None:
+                self.environment.tensors.setdefault(id(value), place)
+        elif place is not None:
+            kind = "equals" if isinstance(value, _BY_VALUE) else "is"
+            self.environment.facts.append(Fact(place, kind, value))
+        if not known:
+            self.seen[id(value)] = value
+            self.follow(value, name)
+
+    def follow(self, value: object, name: str) -> None:
+        """Visit what a value leads to."""
+        match value:
+            case FunctionType():
+                if not _is_closed(value):
+                    self.follow_function(value, name)
+            case MethodType():
+                self.pending.append((value.__self__, name.rpartition(".")[0] or name, None))
+                self.pending.append((value.__func__, name, None))
+            case property():
+                self.pending.append((value.fget, name, None))
+            case staticmethod() | classmethod():
+                self.pending.append((value.__func__, name, None))
+            case functools.partial():
+                self.pending.append((value.func, f"{name}.func", None))
+                self.pending.append((value.args, f"{name}.args", None))
+                self.pending.append((value.keywords, f"{name}.keywords", None))
+            case list() | tuple() | dict():
+                self.follow_container(value, name)
+            case TensorBase() | type():
+                if not _is_closed(value):
+                    self.own(value, name)
+            case ModuleType():
+                if not _is_closed(value) and not _is_ours(value):
+                    self.own(value, name)
+            case _ if isinstance(value, (*_BY_VALUE, *_OPAQUE)):
+                pass
+            case _ if not _is_closed(type(value)):
+                self.own(value, name)
+                self.pending.append((type(value), type(value).__name__, None))
+
+    def follow_function(self, function: FunctionType, name: str) -> None:
+        """Visit a function's closure, defaults and globals."""
+        names = code_names(function.__code__)
+        self.attributes |= names.attributes
+        cells = function.__closure__ or ()
+        for key, cell in zip(function.__code__.co_freevars, cells, strict=True):
+            self.look(Place("cell", cell, key, key))
+        for value in (function.__defaults__, function.__kwdefaults__):
+            if value:
+                self.pending.append((value, f"the defaults of {name}", None))
+        self.pending.append((getattr(function, "__wrapped__", None), name, None))
+        if not _is_ours(function):
+            for key in sorted(names.globals & function.__globals__.keys()):
+                self.look(Place("dict", function.__globals__, key, key))
+
+    def follow_container(
+        self, value: list[object] | tuple[object, ...] | dict[object, object], name: str
+    ) -> None:
+        """Note the items of a container, and visit those that lead further."""
+        if not isinstance(value, tuple):
+            self.environment.containers.append((value, name))
+        place = Place("itself", value, None, name)
+        self.environment.facts.append(Fact(place, "items", expected_items(value)))
+        if len(value) > _LARGE:
+            return
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        kind = "dict" if isinstance(value, dict) else "sequence"
+        for key, item in pairs:
+            if isinstance(item, TensorBase):
+                self.look(Place(kind, value, key, f"{name}[{_key_text(key)}]"))
+            elif not isinstance(item, _BY_VALUE) or isinstance(item, MethodType):
+                self.pending.append((item, f"{name}[{_key_text(key)}]", None))
+
+    def own(self, value: object, name: str) -> None:
+        """Remember to look at those attributes of `value` that reached code names."""
+        self.owners.append((value, name, frozenset()))
+        self.attributes |= _IMPLICIT
+
+    def visit_attributes(self, owner: object, name: str, named: frozenset[str]) -> None:
+        """Visit the attributes `named` of a tensor, a class, a module or an instance."""
+        match owner:
+            case TensorBase():
+                if "grad" in named:
+                    self.look(Place("attribute", owner, "grad", f"{name}.grad"))
+            case type():
+                self.visit_class(owner, name, named)
+            case _:
+                state = getattr(owner, "__dict__", None)
+                if isinstance(state, dict):
+                    self.visit_state(state, name, named)
+                for key in sorted(named & _slots_of(type(owner))):
+                    self.look(Place("attribute", owner, key, f"{name}.{key}"))
+
+    def visit_state(self, state: dict[object, object], name: str, named: frozenset[str]) -> None:
+        """Visit what an instance's dict holds, and the registries of a module of `nn` in it."""
+        for key in sorted(named & state.keys()):
+            if key not in _REGISTRIES:
+                self.look(Place("dict", state, key, f"{name}.{key}"))
+        if "forward" not in named:
+            return
+        self.environment.containers.append((state, name))
+        if "_parameters" in state and "training" in state:
+            self.look(Place("dict", state, "training", f"{name}.training"))
+        for registry in _REGISTRIES:
+            entries = state.get(registry)
+            if isinstance(entries, dict):
+                self.environment.containers.append((entries, name))
+                place = Place("itself", entries, None, f"{name}.{registry}")
+                self.environment.facts.append(Fact(place, "items", expected_items(entries)))
+                for key in entries:
+                    self.look(Place("dict", entries, key, f"{name}.{key}"))
+
+    def visit_class(self, cls: type, name: str, named: frozenset[str]) -> None:
+        """Visit the methods and class attributes that reached code names, and special methods."""
+        for base in cls.__mro__:
+            if base is object or _is_closed(base):
+                continue
+            for key, value in vars(base).items():
+                if key in named:
+                    if isinstance(value, _BY_VALUE) and not _is_ours(base):
+                        self.look(Place("attribute", base, key, f"{name}.{key}"))
+                    else:
+                        self.pending.append((value, f"{name}.{key}", None))
+                elif (
+                    "forward" in named
+                    and key[:2] == "__"
+                    and isinstance(value, FunctionType)
+                    and not _is_ours(base)
+                ):
+                    self.pending.append((value, f"{name}.{key}", None))
+
+
+def _key_text(key: object) -> str:
+    return f"the {type(key).__name__} {id(key):#x}" if isinstance(key, TensorBase) else repr(key)
+
+
+def _module_name(value: object) -> str:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return name if isinstance(name, str) else "builtins"
+
+
+def _is_closed(value: object) -> bool:
+    """Whether a function, class or module belongs to a library that the survey doesn't enter."""
+    return _module_name(value).partition(".")[0] in _CLOSED
+
+
+def _is_ours(value: object) -> bool:
+    return _module_name(value).partition(".")[0] == _OURS
+
+
+@functools.lru_cache(maxsize=1024)
+def _slots_of(cls: type) -> frozenset[str]:
+    slots: set[str] = set()
+    for base in cls.__mro__:
+        found = vars(base).get("__slots__", ())
+        slots.update((found,) if isinstance(found, str) else found)
+    return frozenset(slots)

@@ -1,0 +1,174 @@
+"""Places: where a value that a compiled function reads without being given it can be found again.
+
+A `Place` is a container, a key in it, and how to look: in a dict, in a list or tuple, in a closure
+cell, or among an object's attributes (or the container itself is meant). A `Fact` says what was found in a place at capture; a guard
+asks whether that still holds.
+
+>>> scope = {"h": abs}
+>>> place = Place("dict", scope, "h", "the global h")
+>>> fact = Fact(place, "is", abs)
+>>> fact.holds(), scope.update(h=len), fact.holds()
+(True, None, False)
+>>> fact.difference()
+'the global h is another object: it was <built-in function abs>, it is <built-in function len>'
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+from types import CellType
+from typing import Final, Literal, TypeAlias
+
+from tensorplay._C import TensorBase
+
+PlaceKind: TypeAlias = Literal["dict", "sequence", "cell", "attribute", "itself"]
+FactKind: TypeAlias = Literal["is", "equals", "items"]
+
+
+class _Missing:
+    """What a place holds that isn't there any more."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Final = _Missing()
+
+
+class _AnyTensor:
+    """Stands for a tensor among the items of a container: which one is asked at each call."""
+
+
+ANY_TENSOR: Final = _AnyTensor()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A key of a container, and the container's kind. `name` is how messages call it."""
+
+    kind: PlaceKind
+    container: object = field(repr=False)
+    key: object
+    name: str
+
+    def get(self) -> object:
+        """Return what the place holds now, `MISSING` if it isn't there."""
+        container = self.container
+        if self.kind == "itself":
+            return container
+        if self.kind == "attribute":
+            return getattr(container, str(self.key), MISSING)
+        if isinstance(container, dict):
+            return container.get(self.key, MISSING)
+        if isinstance(container, CellType):
+            try:
+                return container.cell_contents
+            except ValueError:
+                return MISSING
+        if isinstance(container, (list, tuple)) and isinstance(self.key, int):
+            return container[self.key] if self.key < len(container) else MISSING
+        return MISSING
+
+    def set(self, value: object) -> None:
+        """Put `value` into the place. Raises `TypeError` where Python has no way to."""
+        container = self.container
+        if self.kind == "attribute":
+            setattr(container, str(self.key), value)
+        elif isinstance(container, dict):
+            container[self.key] = value
+        elif isinstance(container, CellType):
+            container.cell_contents = value
+        elif isinstance(container, list) and isinstance(self.key, int):
+            container[self.key] = value
+        else:
+            raise TypeError(f"{self.name} can't be assigned")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """What was found in a place.
+
+    `is`: this very object. `equals`: a value of the same type that equals it, bit for bit.
+    `items`: a list, dict or tuple whose items are those of the tuple `expected`, where
+    `ANY_TENSOR` stands for tensors.
+    """
+
+    place: Place
+    kind: FactKind
+    expected: object
+
+    def holds(self) -> bool:
+        """Whether the place holds the same now."""
+        value = self.place.get()
+        if self.kind == "is":
+            return value is self.expected
+        if self.kind == "equals":
+            return same_value(value, self.expected)
+        items = items_of(value)
+        expected = self.expected
+        return (
+            items is not None
+            and isinstance(expected, tuple)
+            and len(items) == len(expected)
+            and all(
+                item is known
+                or (known is ANY_TENSOR and isinstance(item, TensorBase))
+                or same_value(item, known)
+                for item, known in zip(items, expected, strict=True)
+            )
+        )
+
+    def difference(self) -> str:
+        """Say in a few words how the place differs from what was found."""
+        value = self.place.get()
+        if self.kind == "items":
+            return f"the contents of {self.place.name} changed"
+        if self.kind == "is" and value is not MISSING and type(value) is type(self.expected):
+            was, now = _short(self.expected), _short(value)
+            return f"{self.place.name} is another object: it was {was}, it is {now}"
+        return f"{self.place.name} changed from {_short(self.expected)} to {_short(value)}"
+
+
+def expected_items(value: object) -> tuple[object, ...]:
+    """Return what an `items` fact expects of a container that looks like this one now."""
+    items = items_of(value) or ()
+    return tuple(ANY_TENSOR if isinstance(item, TensorBase) else item for item in items)
+
+
+def items_of(value: object) -> tuple[object, ...] | None:
+    """Return the items of a container in order (keys and values of a dict), None if it is none."""
+    if isinstance(value, dict):
+        return (*value.keys(), *value.values())
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    return None
+
+
+def same_value(a: object, b: object) -> bool:
+    """Whether two values are of one type and equal, where floats are compared bit for bit."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float) and isinstance(b, float):
+        return struct.pack("d", a) == struct.pack("d", b) or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, complex) and isinstance(b, complex):
+        return same_value(a.real, b.real) and same_value(a.imag, b.imag)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(map(same_value, a.values(), b.values()))
+    if not isinstance(a, PLAIN_TYPES):
+        return False
+    return bool(a == b)
+
+
+PLAIN_TYPES: Final = (int, str, bytes, type(None), range, slice, frozenset, set)
+"""Types whose equality is that of their values and cheap; floats and containers apart."""
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
