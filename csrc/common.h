@@ -69,16 +69,28 @@ int parse_sizes(PyObject* sequence, npy_intp* out, const char* what);
 
 // ---- tensors (tensor.cpp) -------------------------------------------------------------------
 
+// Where an object was met first in one pass over a list of leaves (signature.cpp).
+struct Mark {
+  uint64_t pass;
+  int64_t index;
+};
+
 struct StorageObject {
   PyObject_HEAD
   PyObject* owner;  // the object that owns the memory: the ultimate base of its arrays
   Py_ssize_t version;
+  Mark mark;
+  const char* first;  // the address of the tensor that set the mark
   PyObject* weakrefs;
 };
 extern PyTypeObject StorageType;
 
 struct TensorObject {
   PyObject_HEAD
+  // Changes whenever the tensor's metadata may have changed, and no two tensors ever share one: a
+  // pointer and a stamp identify a tensor in a state without keeping it alive.
+  uint64_t stamp;
+  Mark mark;
   PyObject* array;  // ndarray, or null for a tensor without data
   StorageObject* storage;
   PyObject* dtype;
@@ -91,6 +103,8 @@ struct TensorObject {
   char requires_grad;
 };
 extern PyTypeObject TensorBaseType;
+
+uint64_t next_stamp();
 
 inline bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, &TensorBaseType); }
 
@@ -116,10 +130,14 @@ PyObject* set_num_threads(PyObject* self, PyObject* count);
 PyObject* get_num_threads(PyObject* self, PyObject* ignored);
 int threads_init(PyObject* module);
 
-// ---- kernels and programs (kernel.cpp, program.cpp) -------------------------------------------
+// ---- kernels and programs (kernel.cpp, program.cpp, dispatcher.cpp) -------------------------
 
 int kernel_init(PyObject* module);
 int program_init(PyObject* module);
+int dispatcher_init(PyObject* module);
+
+PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 
 // ---- array functions (matmul.cpp, elementwise.cpp) ------------------------------------------
 

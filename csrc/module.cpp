@@ -23,6 +23,10 @@ PyMethodDef methods[] = {
     {"set_num_threads", tp::set_num_threads, METH_O, "Set the number of threads of the pool."},
     {"get_num_threads", tp::get_num_threads, METH_NOARGS, "The number of threads of the pool."},
     {"matmul", TP_FAST(tp::matmul), METH_FASTCALL, "matmul(a, b, out=None) -> ndarray"},
+    {"register_context", TP_FAST(tp::register_context), METH_FASTCALL,
+     "register_context(grad_mode, modes, no_modes): the context variables of dispatch."},
+    {"register_same_value", TP_FAST(tp::register_same_value), METH_FASTCALL,
+     "register_same_value(function, any_tensor): how guards compare uncommon values."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
@@ -43,7 +47,7 @@ PyMODINIT_FUNC PyInit__C() {
   if (!module) return nullptr;
   if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0 ||
       tp::kernel_init(module) < 0 || tp::program_init(module) < 0 ||
-      tp::matmul_init(module) < 0) {
+      tp::dispatcher_init(module) < 0 || tp::matmul_init(module) < 0) {
     Py_DECREF(module);
     return nullptr;
   }

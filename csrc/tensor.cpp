@@ -75,6 +75,7 @@ StorageObject* storage_new(PyObject* owner) {
   if (!storage) return nullptr;
   storage->owner = nullptr;
   storage->version = 0;
+  storage->mark = {0, 0};
   storage->weakrefs = nullptr;
   if (owner) {
     storage->owner = owner;
@@ -148,7 +149,13 @@ PyTypeObject* tensor_class = &TensorBaseType;
 
 TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 
-PyObject* tensor_new(PyTypeObject* type, PyObject*, PyObject*) { return type->tp_alloc(type, 0); }
+uint64_t last_stamp = 0;
+
+PyObject* tensor_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self) as_tensor(self)->stamp = ++last_stamp;
+  return self;
+}
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   TensorObject* t = as_tensor(self);
@@ -199,13 +206,20 @@ int set_object(PyObject* self, PyObject* value, void* offset) {
   return 0;
 }
 
+// The same for members that dispatch depends on.
+int set_stamped(PyObject* self, PyObject* value, void* offset) {
+  if (*member_at(self, offset) == (value == Py_None ? nullptr : value)) return 0;
+  as_tensor(self)->stamp = ++last_stamp;
+  return set_object(self, value, offset);
+}
+
 int set_array(PyObject* self, PyObject* value, void* offset) {
   if (value && value != Py_None && !PyArray_Check(value)) {
     PyErr_Format(PyExc_TypeError, "array must be a NumPy array or None, got %.100s",
                  Py_TYPE(value)->tp_name);
     return -1;
   }
-  return set_object(self, value, offset);
+  return set_stamped(self, value, offset);
 }
 
 int set_storage(PyObject* self, PyObject* value, void* offset) {
@@ -214,7 +228,7 @@ int set_storage(PyObject* self, PyObject* value, void* offset) {
                  Py_TYPE(value)->tp_name);
     return -1;
   }
-  return set_object(self, value, offset);
+  return set_stamped(self, value, offset);
 }
 
 PyObject* get_requires_grad(PyObject* self, void*) {
@@ -224,6 +238,7 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   int truth = value ? PyObject_IsTrue(value) : 0;
   if (truth < 0) return -1;
+  if (truth != as_tensor(self)->requires_grad) as_tensor(self)->stamp = ++last_stamp;
   as_tensor(self)->requires_grad = char(truth);
   return 0;
 }
@@ -275,8 +290,8 @@ PyObject* get_ndim(PyObject* self, void*) {
 PyGetSetDef tensor_getset[] = {
     {"array", get_object, set_array, "the NumPy array, or None", TP_OFFSET(array)},
     {"storage", get_object, set_storage, "the identity of the memory", TP_OFFSET(storage)},
-    {"dtype", get_object, set_object, "the DType", TP_OFFSET(dtype)},
-    {"grad_fn", get_object, set_object, "the backward node that made it", TP_OFFSET(grad_fn)},
+    {"dtype", get_object, set_stamped, "the DType", TP_OFFSET(dtype)},
+    {"grad_fn", get_object, set_stamped, "the backward node that made it", TP_OFFSET(grad_fn)},
     {"grad", get_object, set_object, "the accumulated gradient", TP_OFFSET(grad)},
     {"view", get_object, set_object, "how it was made from its base", TP_OFFSET(view)},
     {"meta", get_object, set_object, "TensorMeta of a tensor without data", TP_OFFSET(meta)},
@@ -298,6 +313,7 @@ PyObject* make_tensor(PyObject* array, StorageObject* storage, const DTypeEntry*
     Py_DECREF(storage);
     return nullptr;
   }
+  t->stamp = ++last_stamp;
   t->array = Py_NewRef(array);
   t->storage = storage;
   t->dtype = Py_NewRef(dtype->dtype);
@@ -339,6 +355,8 @@ const DTypeEntry* check_array(PyObject* object) {
 
 PyTypeObject StorageType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyTypeObject TensorBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+uint64_t next_stamp() { return ++last_stamp; }
 
 PyObject* wrap_fresh(PyObject* array, const DTypeEntry* dtype) {
   PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(array));

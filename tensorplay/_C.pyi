@@ -1,6 +1,7 @@
 """The native module: what crosses into C++ (sources in csrc/)."""
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -171,3 +172,92 @@ class Program:
     def __call__(self, tensors: Sequence[TensorBase], /) -> tuple[Any, ...]: ...
     @overload
     def __call__(self, /, *tensors: TensorBase) -> tuple[Any, ...]: ...
+
+PlaceSpec: TypeAlias = tuple[
+    Literal["dict", "sequence", "cell", "attribute", "itself"], object, object
+]
+GuardSpec: TypeAlias = (
+    tuple[Literal["is", "equals", "items"], str, object, object, object]
+    | tuple[Literal["call"], Callable[[], object]]
+)
+
+class Entry:
+    """One specialization of a compiled function.
+
+    - run: a Program or another callable; gets the leaves numbered by `arguments`, then the lifted
+      tensors, by position.
+    - signature: `dispatcher.signature(structure, leaves + lifted tensors)` at the time of capture;
+      compared when there are lifted tensors.
+    - lifted: places `(kind, container, key)` of free tensors, read at each call.
+    - guards: `(fact, place kind, container, key, expected)` with the meanings of
+      `specialize.places.Fact`, or `("call", callable)`, which must return true.
+    - select: the item of run's tuple that is the result; None: what run returns.
+    - check: data gates: called with the leaves, must return true; skipped at level 1 when no storage
+      version changed and nothing is lifted.
+    """
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        arguments: tuple[int, ...],
+        signature: bytes,
+        lifted: tuple[PlaceSpec, ...],
+        guards: tuple[GuardSpec, ...],
+        select: int | None = None,
+        check: Callable[..., object] | None = None,
+    ) -> None: ...
+    @property
+    def run(self) -> Callable[..., Any]: ...
+    @property
+    def check(self) -> Callable[..., object] | None: ...
+    @property
+    def signature(self) -> bytes: ...
+
+class Dispatcher:
+    """Base class of compiled functions: calls find their Entry without running Python.
+
+    A call by position with leaves only (tensors with data, int, float, complex, bool, str, None,
+    ...) is looked up at level 1 (same leaves as the last call, by identity and stamp: every change
+    of array, dtype, requires_grad or grad_fn gives a tensor a new stamp), then at level 2 (packed
+    signature: of a tensor its class, dtype, shape, strides, requires_grad, whether it is a leaf and
+    writable, and which earlier leaf is the same object or shares its storage, at which distance; of
+    a scalar its type and value; grad mode; the structure). No entry: `call_miss(None, leaves)`.
+    Everything else goes to `call_slow(args, kwargs)`: keywords, other arguments, tensors without
+    data, an active dispatch mode. It may flatten and come back by `dispatch(structure, leaves)`,
+    where structure is any hashable object (same identity for level 1, equality for level 2).
+
+    A subclass must not define `__call__`.
+    """
+
+    def __init__(self) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def call_miss(self, structure: Any, leaves: tuple[Any, ...], /) -> Any:
+        """Defined by the subclass: capture, `add`, and run."""
+    def call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+        """Defined by the subclass."""
+    def dispatch(self, structure: object, leaves: tuple[object, ...], /) -> Any:
+        """A call with flattened arguments; TypeError when a leaf cannot be in a signature."""
+    def signature(self, structure: object, leaves: tuple[object, ...], /) -> bytes:
+        """The key of such a call now. The key of the first leaves is a prefix of the key of all."""
+    def add(self, signature: bytes, entry: Entry, /) -> None:
+        """Register an entry under a key; the newest of a key is tried first."""
+    def clear(self) -> None:
+        """Forget every entry."""
+    def entries(self) -> list[tuple[bytes, tuple[Entry, ...]]]:
+        """Keys and their entries."""
+    @property
+    def identity_hits(self) -> int: ...
+    @property
+    def signature_hits(self) -> int: ...
+    @property
+    def misses(self) -> int: ...
+
+def register_context(
+    grad_mode: ContextVar[bool], modes: ContextVar[Any], no_modes: object, /
+) -> None:
+    """The context variables of dispatch: grad mode is in every signature; calls go to `call_slow`
+    while the value of `modes` is not the object `no_modes` (a missing value counts as none active).
+    """
+
+def register_same_value(function: Callable[[Any, Any], bool], any_tensor: object, /) -> None:
+    """How guards compare values of uncommon types, and the item that stands for any tensor."""
