@@ -152,10 +152,11 @@ class RematerializationModel:
                 is_written = node in wanted or self.traits[node] is Trait.EXTERN
             if is_written:
                 written.add(node)
+        views = {node for node in self.values if self._is_transparent(node)}
         distance: dict[Node, int] = {}
         for node in reversed(self.values):
             steps = [
-                1 if is_backward(reader) else 1 + distance[reader]
+                1 if is_backward(reader) else distance[reader] + (reader not in views)
                 for reader in node.user_set
                 if reader.op != "output"
             ]
@@ -197,17 +198,14 @@ class RematerializationModel:
         elements = value_elements(node)
         if self.traits[node] is not Trait.EXTERN:
             return elements
-        lengths = [read.meta["val"].shape[-1:] for read in node.inputs if _is_single(read)]
-        return elements * max((length[0] for length in lengths if length), default=1)
-
-
-def _is_single(node: Node) -> bool:
-    return isinstance(node.meta.get("val"), TensorMeta)
+        lengths = [meta.shape[-1] for read in node.inputs for meta in _metas(read) if meta.shape]
+        return elements * max(lengths, default=1)
 
 
 def _metas(node: Node) -> Iterable[TensorMeta]:
     value = node.meta["val"]
-    return value if isinstance(value, tuple) else (value,)
+    found = value if isinstance(value, tuple) else (value,)
+    return (meta for meta in found if isinstance(meta, TensorMeta))
 
 
 def value_bytes(node: Node) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import enum
 import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from types import (
     BuiltinFunctionType,
@@ -36,7 +36,14 @@ from typing import Final
 
 from tensorplay._C import TensorBase
 from tensorplay.compiler.specialize.code_names import code_names
-from tensorplay.compiler.specialize.places import MISSING, Fact, Place, expected_items
+from tensorplay.compiler.specialize.places import (
+    MISSING,
+    Fact,
+    FactKind,
+    Place,
+    PlaceKind,
+    expected_items,
+)
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
 
@@ -106,7 +113,7 @@ class _Surveyor:
             if place is not None:
                 self.environment.tensors.setdefault(id(value), place)
         elif place is not None:
-            kind = "equals" if isinstance(value, _BY_VALUE) else "is"
+            kind: FactKind = "equals" if isinstance(value, _BY_VALUE) else "is"
             self.environment.facts.append(Fact(place, kind, value))
         if not known:
             self.seen[id(value)] = value
@@ -164,12 +171,12 @@ class _Surveyor:
         """Note the items of a container, and visit those that lead further."""
         if not isinstance(value, tuple):
             self.environment.containers.append((value, name))
-        place = Place("itself", value, None, name)
+        place = Place("constant", value, None, name)
         self.environment.facts.append(Fact(place, "items", expected_items(value)))
         if len(value) > _LARGE:
             return
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        kind = "dict" if isinstance(value, dict) else "sequence"
+        kind: PlaceKind = "dict" if isinstance(value, dict) else "sequence"
         for key, item in pairs:
             if isinstance(item, TensorBase):
                 self.look(Place(kind, value, key, f"{name}[{_key_text(key)}]"))
@@ -210,7 +217,7 @@ class _Surveyor:
             entries = state.get(registry)
             if isinstance(entries, dict):
                 self.environment.containers.append((entries, name))
-                place = Place("itself", entries, None, f"{name}.{registry}")
+                place = Place("constant", entries, None, f"{name}.{registry}")
                 self.environment.facts.append(Fact(place, "items", expected_items(entries)))
                 for key in entries:
                     self.look(Place("dict", entries, key, f"{name}.{key}"))
@@ -254,9 +261,9 @@ def _is_ours(value: object) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots_of(cls: type) -> frozenset[str]:
+def _slots_of(cls: Hashable) -> frozenset[str]:
     slots: set[str] = set()
-    for base in cls.__mro__:
+    for base in getattr(cls, "__mro__", ()):
         found = vars(base).get("__slots__", ())
         slots.update((found,) if isinstance(found, str) else found)
     return frozenset(slots)
