@@ -117,6 +117,11 @@ PyObject* wrap_view(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* register_tensor_class(PyObject* self, PyObject* cls);
 int tensor_init(PyObject* module);
 
+// ---- views (views.cpp) ----------------------------------------------------------------------
+
+PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* reach(PyObject* self, PyObject* array);
+
 // ---- threads (threads.cpp) ------------------------------------------------------------------
 
 // Runs iterations [begin, end) with a context; returns 0 or a positive failure number.
@@ -143,5 +148,10 @@ PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t 
 
 PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 int matmul_init(PyObject* module);
+PyObject* unary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* binary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* philox_bits(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* elementwise_isa(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+int elementwise_init(PyObject* module);
 
 }  // namespace tp

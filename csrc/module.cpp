@@ -17,6 +17,8 @@ PyMethodDef methods[] = {
     {"empty", TP_FAST(tp::empty), METH_FASTCALL, "empty(shape, dtype) -> ndarray"},
     {"empty_strided", TP_FAST(tp::empty_strided), METH_FASTCALL,
      "empty_strided(shape, strides, dtype) -> ndarray; strides in elements"},
+    {"view", TP_FAST(tp::view), METH_FASTCALL, "view(array, shape, strides, offset) -> ndarray"},
+    {"reach", tp::reach, METH_O, "reach(array) -> (first, last) element of its memory"},
     {"pool_stats", tp::pool_stats, METH_NOARGS, "Counters of the memory pool."},
     {"pool_trim", tp::pool_trim, METH_NOARGS, "Give all idle blocks back to the system."},
     {"pool_set_limit", tp::pool_set_limit, METH_O, "Bound the bytes of idle blocks."},
@@ -27,6 +29,11 @@ PyMethodDef methods[] = {
      "register_context(grad_mode, modes, no_modes): the context variables of dispatch."},
     {"register_same_value", TP_FAST(tp::register_same_value), METH_FASTCALL,
      "register_same_value(function, any_tensor): how guards compare uncommon values."},
+    {"unary", TP_FAST(tp::unary), METH_FASTCALL, "unary(name, array, out=None) -> ndarray"},
+    {"binary", TP_FAST(tp::binary), METH_FASTCALL, "binary(name, a, b, out=None) -> ndarray"},
+    {"philox", TP_FAST(tp::philox_bits), METH_FASTCALL, "philox(seed, offset, index) -> ndarray"},
+    {"elementwise_isa", TP_FAST(tp::elementwise_isa), METH_FASTCALL,
+     "elementwise_isa(name=None) -> the instruction set of elementary functions"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
@@ -47,7 +54,7 @@ PyMODINIT_FUNC PyInit__C() {
   if (!module) return nullptr;
   if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0 ||
       tp::kernel_init(module) < 0 || tp::program_init(module) < 0 ||
-      tp::dispatcher_init(module) < 0 || tp::matmul_init(module) < 0) {
+      tp::dispatcher_init(module) < 0 || tp::matmul_init(module) < 0 || tp::elementwise_init(module) < 0) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -77,6 +77,15 @@ def empty_strided(
 ) -> Array:
     """An uninitialized array with these strides (in elements; zero and negative ones are allowed)."""
 
+def view(array: Array, shape: Sequence[int], strides: Sequence[int], offset: int, /) -> Array:
+    """A strided view; strides and offset in elements, from the array's first element.
+
+    ValueError where it would leave the memory of the array's owner.
+    """
+
+def reach(array: Array, /) -> tuple[int, int]:
+    """The first and the last element of the owner's memory, counted from the array's first element."""
+
 def pool_stats() -> dict[str, int]:
     """`used_bytes`, `peak_bytes`, `idle_bytes`, `idle_blocks`, `hits`, `misses`, `limit`."""
 
