@@ -120,6 +120,7 @@ def _tables() -> list[Table]:
     asin_q: Function = lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
     erf_q: Function = lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1
     sinh_q: Function = lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+    tanh_q: Function = lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
     # log((1+s)/(1-s)) = 2s + s*z*R(z), z = s*s (the area tangent's odd series).
     atanh_q: Function = lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z
     s_max = ((ROOT - 1) / (ROOT + 1) * EDGE) ** 2
@@ -131,6 +132,24 @@ def _tables() -> list[Table]:
     def erfc_q(t: mp.mpf) -> mp.mpf:
         x = 4 * (1 + t) / (1 - t)
         return (1 + 2 * x) * erfcx(x)
+
+    # erfinv(x) = x P(w), w = -log(1 - x^2), in the middle; in the tails |x| P(sqrt(w)).
+    def erfinv_q(w: mp.mpf) -> mp.mpf:
+        x = mp.sqrt(-mp.expm1(-w))
+        return inverse_erf(w) / x
+
+    def inverse_erf(w: mp.mpf) -> mp.mpf:
+        """erfinv(sqrt(1 - e^-w)), by Newton's method on log(erfc)."""
+        small = -mp.expm1(-w)  # x^2
+        y = mp.sqrt(w) * mp.mpf("0.9")
+        tail = mp.e**-w / (1 + mp.sqrt(small))  # 1 - x
+        for _ in range(60):
+            c = mp.erfc(y)
+            step = (mp.log(c) - mp.log(tail)) * c * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+            y += step
+            if abs(step) < mp.mpf(10) ** -45:
+                break
+        return y
 
     t_of: Function = lambda x: (x - 4) / (x + 4)
     one: Function = lambda _: mp.mpf(1)
@@ -152,8 +171,12 @@ def _tables() -> list[Table]:
         Table("asin_f64", 53, 12, TINY, mp.mpf(1) / 4, asin_q, lambda z: z),
         Table("sinh_f32", 24, 3, TINY, mp.mpf(1), sinh_q, lambda z: z),
         Table("sinh_f64", 53, 6, TINY, mp.mpf(1), sinh_q, lambda z: z),
+        Table("tanh_f32", 24, 4, TINY, mp.mpf(1) / 4, tanh_q, lambda z: z),
+        Table("tanh_f64", 53, 9, TINY, mp.mpf(1) / 4, tanh_q, lambda z: z),
         Table("erf_f32", 24, 6, TINY, mp.mpf(1), erf_q, one),
         Table("erf_f64", 53, 12, TINY, mp.mpf(1), erf_q, one),
+        Table("erfinv_middle", 53, 10, mp.mpf(2) ** -20, mp.mpf(5), erfinv_q, one),
+        Table("erfinv_tail", 53, 10, mp.sqrt(mp.mpf(5)), mp.mpf(6.2), lambda s: erfinv_q(s * s), lambda s: 1 / s),
         # erf(x) = 1 - exp(-p(x)) away from 0: only erfc(x) of the error arrives.
         Table("erf_tail_f32", 24, 7, mp.mpf(1), mp.mpf(4), lambda x: -mp.log(mp.erfc(x)), mp.erfc),
         Table("erfc_f64", 53, 24, t_of(mp.mpf(1) / 2), t_of(mp.mpf(28)), erfc_q, one),

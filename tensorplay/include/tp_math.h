@@ -6,7 +6,7 @@
 // Polynomials come from scripts/fit_polynomials.py; constants with several parts are the value, rounded,
 // then what is left of it, rounded, and so on.
 //
-//     tp::exp(1.0f)    tp::exp(Vec<float, 16>)    tp::pow(x, y)    tp::floor_div(a, b)
+//     tp::exp(1.0f)    tp::exp(Vec<float, 16>)    tp::pow(x, y)    tp::floordiv(a, b)
 #pragma once
 #include "tp_vec.h"
 
@@ -57,12 +57,41 @@ template <int W, int N> TP_INLINE Mask<W, N> minimum(Mask<W, N> a, Mask<W, N> b)
 struct Max { template <class X> TP_METHOD X operator()(X a, X b) const { return maximum(a, b); } };
 struct Min { template <class X> TP_METHOD X operator()(X a, X b) const { return minimum(a, b); } };
 
-// -1, 0 or 1; a zero keeps its sign and NaN stays NaN.
+// b where only a is NaN, and the reverse.
+template <class X> TP_INLINE X fmax(X a, X b) {
+    if constexpr (is_float<Lane<X>>) return select(a != a, b, raw_max(a, b));
+    else return maximum(a, b);
+}
+template <class X> TP_INLINE X fmin(X a, X b) {
+    if constexpr (is_float<Lane<X>>) return select(a != a, b, raw_min(a, b));
+    else return minimum(a, b);
+}
+// 0 where x < 0, else x: NaN and -0 stay.
+template <class X> TP_INLINE X relu(X x) {
+    if constexpr (is_signed<Lane<X>>) return raw_max(x, X((Lane<X>)0));
+    else return x;
+}
+// (x > 0) - (x < 0): 0 for NaN and both zeros.
 template <class X> TP_INLINE X sign(X x) {
     typedef Lane<X> T;
-    if constexpr (is_float<T>) return select((x == X((T)0)) | (x != x), x, with_sign(X((T)1), sign_bit(x)));
-    else if constexpr (is_signed<T>) return select(x > X((T)0), X((T)1), select(x < X((T)0), X((T)-1), X((T)0)));
-    else return select(x != X((T)0), X((T)1), X((T)0));
+    const X zero((T)0), one((T)1);
+    if constexpr (is_signed<T>) return select(x > zero, one, select(x < zero, X((T)-1), zero));
+    else return select(x > zero, one, zero);
+}
+template <class X> TP_INLINE X square(X x) { return (X)(x * x); }
+template <class M> TP_INLINE M logical_not(M x) { return !x; }
+template <class X> TP_INLINE X bitwise_not(X x) { return (X)~x; }
+TP_INLINE bool bitwise_not(bool x) { return !x; }
+
+// The next float after a toward b.
+template <class F> TP_INLINE F nextafter(F a, F b) {
+    typedef Bits<F> B;
+    typedef Lane<F> T;
+    const B one((Lane<B>)1), bits = to_bits(a);
+    const auto away = (a < b) == (a > F((T)0));  // the magnitude grows
+    const F moved = from_bits(select(away, bits + one, bits - one));
+    const F from_zero = copysign(from_bits(one), b);
+    return select(a == b, b, select((a != a) | (b != b), a + b, select(a == F((T)0), from_zero, moved)));
 }
 
 template <class F> TP_INLINE F rsqrt(F x) { return F((Lane<F>)1) / sqrt(x); }
@@ -110,6 +139,11 @@ template <class F> TP_INLINE F exp_tail(F r) {
                       1.9841269893690943e-4, 2.4801488969695072e-5, 2.7557236647188781e-6, 2.7631611912011306e-7, 2.5111616070796979e-8);
 }
 template <class F> TP_INLINE F exp_reduced(F r) { return fma(r * r, exp_tail(r), r) + F((Lane<F>)1); }
+// The same, with the rounding of 1 + r made good: 0.6 instead of 0.8 ulp.
+template <class F> TP_INLINE F exp_accurate(F r) {
+    const F one((Lane<F>)1), start = one + r;
+    return start + fma(r * r, exp_tail(r), r - (start - one));
+}
 
 // Beyond these the result is 0 or infinity; a NaN passes through.
 template <class F> TP_INLINE F clamp_exponent(F x, Lane<F> low, Lane<F> high) { return raw_max(raw_min(x, F(high)), F(low)); }
@@ -386,36 +420,38 @@ template <class F> TP_INLINE F tan_any(F x) {
 
 // --------------------------------------------------------------------- inverse circular functions
 
-// asin(s) for 0 <= s <= 1/2, z = s * s
-template <class F> TP_INLINE F asin_reduced(F s, F z) {
-    F p;
-    if constexpr (is_f32<F>) p = horner(z, 1.66667536e-1f, 7.49525502e-2f, 4.54755202e-2f, 2.41550598e-2f, 4.22063358e-2f);
+// (asin(s) - s) / (s z) for 0 <= s <= 1/2, z = s * s
+template <class F> TP_INLINE F asin_tail(F z) {
+    if constexpr (is_f32<F>) return horner(z, 1.66667536e-1f, 7.49525502e-2f, 4.54755202e-2f, 2.41550598e-2f, 4.22063358e-2f);
     else
-        p = horner(z, 1.6666666666666763e-1, 7.4999999999702027e-2, 4.4642857175148744e-2, 3.0381942683034624e-2, 2.2372215662924907e-2,
-                   1.735160022467291e-2, 1.3980958164948909e-2, 1.139781430825516e-2, 1.0786259821192938e-2, 3.684237060256747e-3,
-                   2.1760211333647521e-2, -2.1072163718273539e-2, 3.2673417805685771e-2);
-    return fma(s * z, p, s);
+        return horner(z, 1.6666666666666763e-1, 7.4999999999702027e-2, 4.4642857175148744e-2, 3.0381942683034624e-2, 2.2372215662924907e-2,
+                      1.735160022467291e-2, 1.3980958164948909e-2, 1.139781430825516e-2, 1.0786259821192938e-2, 3.684237060256747e-3,
+                      2.1760211333647521e-2, -2.1072163718273539e-2, 3.2673417805685771e-2);
 }
 template <class F> constexpr Lane<F> half_pi = is_f32<F> ? (Lane<F>)0x1.921fb6p+0 : (Lane<F>)0x1.921fb54442d18p+0;
 template <class F> constexpr Lane<F> half_pi_low = is_f32<F> ? (Lane<F>)-0x1.777a5cp-25 : (Lane<F>)0x1.1a62633145c07p-54;
-// asin(|x|) beyond 1/2 is pi/2 - 2 asin(sqrt((1 - |x|) / 2)).
-template <class F> TP_INLINE F asin_any(F x) {
+// asin(|x|) = s + rest up to 1/2, beyond it pi/2 - 2 (s + rest) with s = sqrt((1 - |x|) / 2).
+template <class F> struct ArcSine { MaskOf<F> big; F s, rest; };
+template <class F> TP_INLINE ArcSine<F> arc_sine(F a) {
     typedef Lane<F> T;
-    const F a = abs(x);
-    const auto big = a > F((T)0.5);
+    const MaskOf<F> big = a > F((T)0.5);
     const F z = select(big, (F((T)1) - a) * F((T)0.5), a * a);
-    const F p = asin_reduced(select(big, sqrt(z), a), z);
-    return with_sign(select(big, F(half_pi<F>) - (p + p - F(half_pi_low<F>)), p), sign_bit(x));
+    const F root = sqrt(z);
+    const F s = select(big, root, a);
+    const F root_low = select(big & (root > F((T)0)), fma(-root, root, z) / (root + root), F((T)0));
+    return {big, s, fma(s * z, asin_tail(z), root_low)};
+}
+template <class F> TP_INLINE F asin_any(F x) {
+    const ArcSine<F> p = arc_sine(abs(x));
+    const F far = F(half_pi<F>) - (p.s + p.s - (F(half_pi_low<F>) - (p.rest + p.rest)));
+    return with_sign(select(p.big, far, p.s + p.rest), sign_bit(x));
 }
 template <class F> TP_INLINE F acos_any(F x) {
-    typedef Lane<F> T;
-    const F a = abs(x);
-    const auto big = a > F((T)0.5);
-    const F z = select(big, (F((T)1) - a) * F((T)0.5), a * a);
-    const F p = asin_reduced(select(big, sqrt(z), a), z);
-    const F near_zero = F(half_pi<F>) - (flip_sign(p, sign_bit(x)) - F(half_pi_low<F>));
-    const F far = select(x < F((T)0), F(2 * half_pi<F>) - (p + p - F(2 * half_pi_low<F>)), p + p);
-    return select(big, far, near_zero);
+    const ArcSine<F> p = arc_sine(abs(x));
+    const F near_zero = F(half_pi<F>) - (x - (F(half_pi_low<F>) - flip_sign(p.rest, sign_bit(x))));
+    const F twice = p.s + p.s, twice_rest = p.rest + p.rest;
+    const F far = select(x < F((Lane<F>)0), F(2 * half_pi<F>) - (twice - (F(2 * half_pi_low<F>) - twice_rest)), twice + twice_rest);
+    return select(p.big, far, near_zero);
 }
 
 // The angle of (den, num), 0 <= num <= den.
@@ -467,9 +503,14 @@ template <class F> TP_INLINE F atan2_any(F y, F x) {
 
 template <class F> TP_INLINE F tanh_any(F x) {
     typedef Lane<F> T;
-    const F a = raw_min(abs(x), F(is_f32<F> ? (T)10 : (T)20));
+    const F a = raw_min(abs(x), F(is_f32<F> ? (T)10 : (T)20)), z = a * a;
     const F h = half_expm1(a + a);  // tanh = expm1(2a) / (expm1(2a) + 2)
-    return with_sign(h / (h + F((T)1)), sign_bit(x));
+    F p;
+    if constexpr (is_f32<F>) p = horner(z, -3.33333284e-1f, 1.33330122e-1f, -5.39043434e-2f, 2.13206429e-2f, -6.68255985e-3f);
+    else
+        p = horner(z, -3.3333333333333171e-1, 1.3333333333301309e-1, -5.39682539464508e-2, 2.1869487800565742e-2, -8.8632212446482471e-3,
+                   3.5919558955166764e-3, -1.4545008472546155e-3, 5.8334134221371681e-4, -2.1790809755583502e-4, 5.6862487867573406e-5);
+    return with_sign(select(a < F((T)0.5), fma(a * z, p, a), h / (h + F((T)1))), sign_bit(x));
 }
 // e^|x| / 2 without overflow before its time.
 template <class F> TP_INLINE F half_exp(F a) {
@@ -500,16 +541,24 @@ template <class D> TP_INLINE D asinh_wide(D x) {
 }
 template <class D> TP_INLINE D acosh_wide(D x) {
     const D t = x - D(1.0);
-    return select(x > D(0x1p28), log_any(x) + D(0x1.62e42fefa39efp-1), log1p_any(t + sqrt(fma(t, t, t + t))));
+    const D result = select(x > D(0x1p28), log_any(x) + D(0x1.62e42fefa39efp-1), log1p_any(t + sqrt(fma(t, t, t + t))));
+    return select(x < D(1.0), D(__builtin_nan("")), result);
 }
 template <class D> TP_INLINE D atanh_wide(D x) {
     const D a = abs(x);
     return with_sign(D(0.5) * log1p_any((a + a) / (D(1.0) - a)), sign_bit(x));
 }
+// e / (1 + e) or 1 / (1 + e), e = e^-|x| <= 1; both roundings of 1 + e and of e count, so each is made good.
 template <class F> TP_INLINE F sigmoid_any(F x) {
     typedef Lane<F> T;
-    const F e = exp_any(-abs(x));
-    return select(x < F((T)0), e, F((T)1)) / (F((T)1) + e);
+    const F one((T)1);
+    const Reduced<F> s = reduce_by_ln2(raw_max(-abs(x), F(is_f32<F> ? (T)-104 : (T)-746)));
+    const F e = scale(exp_accurate(s.r), s.k, s.n);
+    const F sum = one + e;
+    const F lost = (one - sum) + e;
+    const auto negative = x < F((T)0);
+    const F q = select(negative, e, one) / sum;
+    return fma(-q * lost, select(negative, one - q, q), q);
 }
 
 // ---------------------------------------------------------------------------------- error function
@@ -533,9 +582,13 @@ template <class D> TP_INLINE D erfc_far(D x) {
                        8.8118932859662276e-7, -1.4223874753621573e-8, -5.6356933674759587e-7, 9.5734647666511449e-10, 1.5542192402143969e-7);
     const D square = bounded * bounded;
     const D e_low = -fma(bounded, bounded, -square);
+    const D d = D(1.0) + (bounded + bounded);
+    const D d_low = (bounded + bounded) - (d - D(1.0));
     const Reduced<D> s = reduce_by_ln2(-square);
-    const D p = exp_reduced(s.r);
-    return scale(fma(p, e_low, p) * (q / (D(1.0) + (bounded + bounded))), s.k, s.n);
+    const D p = exp_accurate(s.r), ratio = q / d;
+    const D product = p * ratio;
+    const D rest = fma(product, e_low - d_low / d, fma(p, ratio, -product));
+    return scale(product + rest, s.k, s.n);
 }
 template <class F> TP_INLINE F erf_any(F x) {
     typedef Lane<F> T;
@@ -556,6 +609,25 @@ template <class D> TP_INLINE D erfc_wide(D x) {
     const D tail = erfc_far(a);
     const D far = select(x < D(0.0), D(2.0) - tail, tail);
     return select(a == a, select(a < D(0.5), D(1.0) - erf_near(x), far), x);
+}
+
+// A polynomial in w = -log(1 - x^2), then one step of Halley's method, which cubes the error.
+template <class D> TP_INLINE D erfinv_wide(D x) {
+    const D a = abs(x), one(1.0);
+    const D w = -log_any((one - a) * (one + a));
+    const D root = sqrt(w);
+    const D middle = horner(w, 8.8622692843840445e-1, 2.3201351470886822e-1, 1.1550619466557581e-2, -2.3392931391982854e-3, -1.2099477136749282e-4,
+                            3.9714611247473053e-5, 6.1946104736423603e-6, -2.6008918345187486e-6, 3.2761925244757444e-7, -1.88652366309484e-8,
+                            4.0466066698604901e-10);
+    const D tail = horner(root, 2.3077043798803261, -2.8054597685542193, 2.1737885921469617, -3.4953337612739832e-1, -2.2092853837048812e-1,
+                          1.5191477405756931e-1, -4.4817330763999803e-2, 7.7154383006627428e-3, -8.0134301927419242e-4, 4.6766265028820686e-5,
+                          -1.1827654991187875e-6);
+    const D y = a * select(w < D(5.0), middle, tail);
+    const D error = select(a < D(0.75), erf_near(y) - a, (one - a) - erfc_far(y));
+    const D step = error * D(0x1.c5bf891b4ef6bp-1) * exp_any(y * y);  // sqrt(pi) / 2
+    const D better = y - step / (one + step * y);
+    const D result = select(a < one, better, select(a == one, D(__builtin_inf()), D(__builtin_nan(""))));
+    return with_sign(result, sign_bit(x));
 }
 
 // -------------------------------------------------------------------------------------------- power
@@ -714,19 +786,17 @@ template <class X> TP_INLINE X fmod(X a, X b) {
     else if constexpr (is_float<Lane<X>>) return fmod_any(a, b);
     else return select(b == X((Lane<X>)0), X((Lane<X>)0), X(a - trunc_div(a, b) * b));
 }
-// The remainder with the sign of b, as Python's %.
+// The remainder with the sign of b, as Python's %; a zero of floats keeps the sign of a.
 template <class X> TP_INLINE X remainder(X a, X b) {
     typedef Lane<X> T;
     const X r = fmod(a, b), zero((T)0);
     if constexpr (!is_signed<T>) return r;
     else {
-        const X moved = select((r != zero) & ((r < zero) != (b < zero)), X(r + b), r);
-        if constexpr (is_float<T>) return select(r == zero, copysign(r, b), moved);
-        else return moved;
+        return select((r != zero) & ((r < zero) != (b < zero)), X(r + b), r);
     }
 }
 // Rounded down, as Python's //.
-template <class X> TP_INLINE X floor_div(X a, X b) {
+template <class X> TP_INLINE X floordiv(X a, X b) {
     typedef Lane<X> T;
     const X zero((T)0);
     if constexpr (is_float<T>) {
@@ -749,13 +819,13 @@ template <class X> TP_INLINE X floor_div(X a, X b) {
 }
 
 // Shifts by any count: bits that leave are gone, a negative or too large count shifts everything out.
-template <class X> TP_INLINE X shift_left(X a, X n) {
+template <class X> TP_INLINE X lshift(X a, X n) {
     typedef Lane<X> T;
     const X zero((T)0);
     const auto inside = (n >= zero) & (n < X((T)(8 * sizeof(T))));
     return select(inside, X(a << select(inside, n, zero)), zero);
 }
-template <class X> TP_INLINE X shift_right(X a, X n) {
+template <class X> TP_INLINE X rshift(X a, X n) {
     typedef Lane<X> T;
     const X zero((T)0), last((T)(8 * sizeof(T) - 1));
     const auto inside = (n >= zero) & (n <= last);
@@ -815,6 +885,7 @@ TP_UNARY(sigmoid) TP_UNARY(erf)
         else return name##_wide(x);                                                                                                              \
     }
 TP_UNARY_THROUGH_DOUBLE(asinh) TP_UNARY_THROUGH_DOUBLE(acosh) TP_UNARY_THROUGH_DOUBLE(atanh) TP_UNARY_THROUGH_DOUBLE(erfc)
+TP_UNARY_THROUGH_DOUBLE(erfinv)
 TP_BINARY(atan2) TP_BINARY(hypot)
 template <class X> TP_INLINE X pow(X x, X y) {
     if constexpr (!is_float<Lane<X>>) return integer_pow(x, y);
@@ -827,23 +898,27 @@ template <class X> TP_INLINE X pow(X x, X y) {
 
 // ------------------------------------------------------------------------------------ random numbers
 
-// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, SC 2011): ten rounds over a counter of four words and a key of two.
-template <class U> struct Words { U a, b, c, d; };
 template <class U> TP_INLINE U mul_high(U x, uint32_t m) { return convert_raw<uint32_t>((convert_raw<uint64_t>(x) * Like<uint64_t, U>((uint64_t)m)) >> 32); }
-template <class U> TP_INLINE Words<U> philox(Words<U> counter, uint32_t key0, uint32_t key1) {
-    U a = counter.a, b = counter.b, c = counter.c, d = counter.d;
+template <class X> TP_INLINE Like<uint32_t, X> low_word(X x) { return convert_raw<uint32_t>(x); }
+template <class X> TP_INLINE Like<uint32_t, X> high_word(X x) { return convert_raw<uint32_t>(x >> 32); }
+// Words 0 and 1 of Philox4x32-10 (Salmon, Moraes, Dror and Shaw, SC 2011): ten rounds over the counter
+// (index, offset) with the key seed, each two words, low first.
+template <class X> TP_INLINE Like<uint64_t, X> philox(X seed, X offset, X index) {
+    typedef Like<uint32_t, X> U;
+    U a = low_word(index), b = high_word(index), c = low_word(offset), d = high_word(offset);
+    U key0 = low_word(seed), key1 = high_word(seed);
 #pragma GCC unroll 10
-    for (int round = 0; round < 10; round++) {
+    for (int i = 0; i < 10; i++) {
         const U high0 = mul_high(a, 0xD2511F53u), high1 = mul_high(c, 0xCD9E8D57u);
         const U low0 = a * U(0xD2511F53u), low1 = c * U(0xCD9E8D57u);
-        a = high1 ^ b ^ U(key0);
+        a = high1 ^ b ^ key0;
         b = low1;
-        c = high0 ^ d ^ U(key1);
+        c = high0 ^ d ^ key1;
         d = low0;
-        key0 += 0x9E3779B9u;
-        key1 += 0xBB67AE85u;
+        key0 = key0 + U(0x9E3779B9u);
+        key1 = key1 + U(0xBB67AE85u);
     }
-    return {a, b, c, d};
+    return convert_raw<uint64_t>(a) | (convert_raw<uint64_t>(b) << 32);
 }
 
 }  // namespace TP_ISA

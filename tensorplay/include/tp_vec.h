@@ -61,6 +61,10 @@ template <> struct UnsignedOf<int16_t> { typedef uint16_t type; };
 template <> struct UnsignedOf<int32_t> { typedef uint32_t type; };
 template <> struct UnsignedOf<int64_t> { typedef uint64_t type; };
 
+template <class T> struct HeldOf { typedef T type; };
+template <> struct HeldOf<half> { typedef float type; };
+template <> struct HeldOf<bfloat16> { typedef float type; };
+
 template <class A, class B> constexpr bool same = false;
 template <class A> constexpr bool same<A, A> = true;
 template <class T> constexpr bool is_float = same<T, float> || same<T, double>;
@@ -164,7 +168,6 @@ template <class T, class U, int N, bool w> struct LikeOf<T, Vec<U, N, w>> { type
 template <class T, int W, int N> struct LikeOf<T, Mask<W, N>> { typedef Vec<T, N> type; };
 template <int W, int N> struct LikeOf<bool, Mask<W, N>> { typedef Mask<W, N> type; };
 template <class U, int N, bool w> struct LikeOf<bool, Vec<U, N, w>> { typedef Mask<sizeof(U), N> type; };
-template <> struct LikeOf<half, float> { typedef float type; };
 template <class T, class X> using Like = typename LikeOf<T, X>::type;
 
 // ------------------------------------------------------------------------- halves and other shapes
@@ -245,8 +248,8 @@ template <int W, int N, int A> TP_INLINE Mask<A, N> where(Mask<W, N> m, Mask<A, 
 template <int W, int N, int A> TP_INLINE Mask<A, N> where(Mask<W, N> m, bool a, Mask<A, N> b) { return select(m, Mask<A, N>(a), b); }
 
 #define TP_MASK_OPERATOR(op)                                                                                                                     \
-    template <int A, int B, int N> TP_INLINE Mask<(A > B ? A : B), N> operator op(Mask<A, N> a, Mask<B, N> b) {                                  \
-        constexpr int W = A > B ? A : B;                                                                                                         \
+    template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator op(Mask<A, N> a, Mask<B, N> b) {                                  \
+        constexpr int W = A < B ? A : B;                                                                                                         \
         return {resize<W>(a).m op resize<W>(b).m};                                                                                               \
     }                                                                                                                                            \
     template <int A, int N> TP_INLINE Mask<A, N> operator op(Mask<A, N> a, bool b) { return {a.m op Mask<A, N>(b).m}; }                          \
@@ -255,8 +258,8 @@ TP_MASK_OPERATOR(&)
 TP_MASK_OPERATOR(|)
 TP_MASK_OPERATOR(^)
 #undef TP_MASK_OPERATOR
-template <int A, int B, int N> TP_INLINE Mask<(A > B ? A : B), N> operator!=(Mask<A, N> a, Mask<B, N> b) { return a ^ b; }
-template <int A, int B, int N> TP_INLINE Mask<(A > B ? A : B), N> operator==(Mask<A, N> a, Mask<B, N> b) { return !(a ^ b); }
+template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator!=(Mask<A, N> a, Mask<B, N> b) { return a ^ b; }
+template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator==(Mask<A, N> a, Mask<B, N> b) { return !(a ^ b); }
 
 // Does the condition hold anywhere?
 TP_INLINE bool any(bool m) { return m; }
@@ -323,15 +326,21 @@ template <class To, class X> TP_INLINE Like<To, X> float_to_int(X x) {
     }
 }
 
-template <class To, class X> TP_INLINE Like<To, X> convert(X x);
+// A half type is held as a float; converting to one rounds to it (through float).
+template <class To> using Held = typename HeldOf<To>::type;
+template <class F> TP_INLINE F round_to_half(F x);
+template <class F> TP_INLINE F round_to_bfloat16(F x);
+
 template <class To, int W, int N> TP_INLINE auto convert(Mask<W, N> m) {
     if constexpr (same<To, bool>) return m;
-    else return convert_raw<To>(Vec<int8_t, N>(resize<1>(m).m & Vec<int8_t, N>((int8_t)1)));
+    else return convert_raw<Held<To>>(Vec<int8_t, N>(resize<1>(m).m & Vec<int8_t, N>((int8_t)1)));
 }
-template <class To> TP_INLINE To convert(bool x) { return (To)x; }
-template <class To, class X> TP_INLINE Like<To, X> convert(X x) {
+template <class To> TP_INLINE Held<To> convert(bool x) { return (Held<To>)x; }
+template <class To, class X> TP_INLINE Like<Held<To>, X> convert(X x) {
     typedef Lane<X> From;
-    if constexpr (same<To, From>) return x;
+    if constexpr (same<To, half>) return round_to_half(convert<float>(x));
+    else if constexpr (same<To, bfloat16>) return round_to_bfloat16(convert<float>(x));
+    else if constexpr (same<To, From>) return x;
     else if constexpr (same<To, bool>) return x != X((From)0);
     else if constexpr (is_float<From> && !is_float<To>) return float_to_int<To>(x);
     else return convert_raw<To>(x);
