@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tensorplay.compiler.backends.stax.index import Expr, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tensorplay.core.dtypes import DType
 
@@ -312,6 +312,34 @@ def renumber(instruction: Instr, new: Callable[[ValueId], ValueId]) -> Instr:
             return StoreLocal(local, new(value))
         case _:
             return instruction
+
+
+def drop_unused(instructions: Sequence[Instr]) -> tuple[Instr, ...]:
+    """Return the instructions that have an effect or feed one, numbered from zero. Linear."""
+    kept, _ = drop_unused_parts(instructions, ())
+    return kept
+
+
+def drop_unused_parts(
+    body: Sequence[Instr], after: Sequence[Instr]
+) -> tuple[tuple[Instr, ...], tuple[Instr, ...]]:
+    """Do the same for two parts that are numbered through."""
+    instructions = [*body, *after]
+    needed = [has_effect(i) for i in instructions]
+    for number in range(len(instructions) - 1, -1, -1):
+        if needed[number]:
+            for operand in operands(instructions[number]):
+                needed[operand] = True
+    if all(needed):
+        return tuple(body), tuple(after)
+    new: dict[ValueId, ValueId] = {}
+    kept: list[Instr] = []
+    for number, instruction in enumerate(instructions):
+        if needed[number]:
+            new[number] = len(kept)
+            kept.append(renumber(instruction, new.__getitem__))
+    size = sum(needed[: len(body)])
+    return tuple(kept[:size]), tuple(kept[size:])
 
 
 def accesses(body: LoopBody) -> Iterator[Load | Store]:

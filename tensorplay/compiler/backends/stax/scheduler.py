@@ -1,0 +1,141 @@
+"""Decide what runs together and in which order.
+
+In: a `LoopProgram`. Out: a `Schedule`: groups (kernels) and external calls, in an order that respects every dependence.
+
+1. Every computed buffer becomes a `LoopNode` in canonical loops; every external call stays as it is (`units`).
+2. Reads and writes give the dependence graph, over which pairs are fused (`fusion`).
+3. The units are put into the order that needs least memory (`ordering`).
+4. Every cluster is turned into a `Group` (`groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tensorplay.compiler.backends.stax import clusters
+from tensorplay.compiler.backends.stax.clusters import Cluster
+from tensorplay.compiler.backends.stax.fusion import UnitGraph
+from tensorplay.compiler.backends.stax.groups import build_group
+from tensorplay.compiler.backends.stax.ir import InputBuffer, LoopProgram
+from tensorplay.compiler.backends.stax.loop_nodes import SymbolSource
+from tensorplay.compiler.backends.stax.ordering import order_units
+from tensorplay.compiler.backends.stax.schedule import (
+    BufferInfo,
+    Group,
+    Refusal,
+    Schedule,
+    Step,
+)
+from tensorplay.compiler.backends.stax.units import (
+    Unit,
+    buffer_infos,
+    make_units,
+    unit_reads,
+)
+
+if TYPE_CHECKING:
+    from tensorplay.compiler.target import Target
+
+
+def schedule_program(
+    program: LoopProgram, target: Target, write_backs: Mapping[str, str] = MappingProxyType({})
+) -> Schedule:
+    """Schedule a program. ``write_backs`` maps outputs to the inputs that the caller will overwrite with them."""
+    buffers = buffer_infos(program)
+    source = SymbolSource()
+    graph = UnitGraph(make_units(program, source), buffers, target, source)
+    graph.fuse_all()
+    units = order_units(graph.live_units(), buffers, frozenset(program.outputs))
+    steps = build_steps(units, buffers, frozenset(program.outputs), target)
+    inputs = tuple(b.name for b in program.buffers if isinstance(b, InputBuffer))
+    used = {b for step in steps for b in touched_by(step)} | set(program.outputs) | set(inputs)
+    return Schedule(
+        steps,
+        {name: info for name, info in buffers.items() if name in used},
+        inputs,
+        program.outputs,
+        graph.refusals(),
+        safe_write_backs(steps, write_backs),
+    )
+
+
+def legal(a: Cluster, b: Cluster) -> Refusal | None:
+    """Say why two clusters can't be one kernel, cycles aside; None if they can. Profit isn't asked."""
+    joined = clusters.fuse(a, b, SymbolSource("p"))
+    return joined if isinstance(joined, Refusal) else None
+
+
+def build_steps(
+    units: Sequence[Unit],
+    buffers: Mapping[str, BufferInfo],
+    outputs: frozenset[str],
+    target: Target,
+) -> tuple[Step, ...]:
+    """Turn every unit into a step; a buffer that only its own cluster reads need not exist outside."""
+    readers: dict[str, set[int]] = {}
+    for number, unit in enumerate(units):
+        for buffer in unit_reads(unit):
+            readers.setdefault(buffer, set()).add(number)
+        if isinstance(unit, Cluster):
+            for buffer, node in unit.writers.items():
+                if node.has_indirect_write:
+                    readers.setdefault(buffer, set()).add(number)
+    steps: list[Step] = []
+    for number, unit in enumerate(units):
+        if not isinstance(unit, Cluster):
+            steps.append(unit.step)
+            continue
+        needed = frozenset(
+            b for b in unit.writers if b in outputs or readers.get(b, set()) - {number}
+        )
+        steps.append(build_group(unit, buffers, needed, target, number))
+    return tuple(steps)
+
+
+def touched_by(step: Step) -> tuple[str, ...]:
+    """Return the buffers that a step reads or writes in memory."""
+    if isinstance(step, Group):
+        return step.reads + step.writes + step.updates
+    return step.reads + step.outputs
+
+
+def safe_write_backs(steps: Sequence[Step], write_backs: Mapping[str, str]) -> dict[str, str]:
+    """Keep the outputs that may be written straight into the input that the caller will overwrite.
+
+    No step after the writer may read that input, and the writer itself may only read each element before it writes that
+    element: its reads must have the address of the write. Then the old values are never needed again.
+    """
+    safe: dict[str, str] = {}
+    for output, source in write_backs.items():
+        writer = next((k for k, s in enumerate(steps) if output in touched_by(s)), None)
+        if writer is None:
+            continue
+        later = any(source in touched_by(s) for s in steps[writer + 1 :])
+        step = steps[writer]
+        if not later and isinstance(step, Group) and in_place(step, output, source):
+            safe[output] = source
+    return safe
+
+
+def in_place(group: Group, output: str, source: str) -> bool:
+    """Say whether a group reads every element of ``source`` at the latest where it writes it to ``output``."""
+    if source not in group.reads:
+        return True
+    places = [
+        (k, i.index, bool(i.indices))
+        for k, s in enumerate(group.segments)
+        for i in (*s.body, *s.after)
+        if getattr(i, "buffer", None) == source
+    ]
+    writes = [
+        (k, i.index)
+        for k, s in enumerate(group.segments)
+        for i in (*s.body, *s.after)
+        if getattr(i, "buffer", None) == output
+    ]
+    if len(writes) != 1 or output not in group.writes:
+        return False
+    segment, index = writes[0]
+    return all(k <= segment and e == index and not indirect for k, e, indirect in places)
