@@ -1,0 +1,209 @@
+"""The cache of whole artifacts: from an operator graph straight to the program that runs it.
+
+In: what decides the wrapper's text. Out: the `Program` of a wrapper module that an earlier process wrote, so that a
+warm process lowers, schedules, prints and compiles nothing.
+
+    $TP_CACHE_DIR/artifacts/9c/9c41…-07be….py     the wrapper module, sealed; the second half is all but the graph
+
+The key's fields have names, and the module repeats their digests in its first lines, so that a miss can be explained:
+`differences` says which field no longer agrees with the artifacts of the same graph.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tensorplay.compiler.backends.stax import codecache, cpp_builder
+from tensorplay.compiler.backends.stax.wrapper import load_wrapper
+from tensorplay.core.config import config
+from tensorplay.ops.registry import Overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tensorplay._C import Program
+    from tensorplay.compiler.phases import OperatorGraph
+    from tensorplay.compiler.target import CpuTarget
+
+PACKAGE: Final = Path(__file__).parents[3]
+KIND: Final = "artifacts"
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactKey:
+    """What decides an artifact, a digest each."""
+
+    graph: str
+    """The operators with their arguments, and shapes, dtypes, devices and strides of every value."""
+    target: str
+    """Instruction set, threads, cache sizes."""
+    options: str
+    """The options given to the backend."""
+    compiler: str
+    """The C++ compiler, its complete command, and the variables that move its files."""
+    package: str
+    """The contents of our own sources and headers."""
+    python: str
+    """The interpreter's version."""
+
+    @property
+    def name(self) -> str:
+        """The entry's name: the graph's digest, then that of all other fields."""
+        return f"{self.graph}-{codecache.digest_of(*(value for _, value in self.items()[1:]))}"
+
+    def items(self) -> list[tuple[str, str]]:
+        """The fields by name, the graph first."""
+        return [(f.name, getattr(self, f.name)) for f in fields(self)]
+
+    def text(self) -> str:
+        """Return the first lines of a module."""
+        return "".join(f"# key {name}: {value}\n" for name, value in self.items())
+
+
+def artifact_key(
+    graph: OperatorGraph, target: CpuTarget, options: Mapping[str, object]
+) -> ArtifactKey | None:
+    """Return the key of a graph's artifact; None where no key could tell two artifacts apart.
+
+    That is where an operator, or its lowering, is declared outside the package: its code may change unseen.
+    """
+    if any(True for _ in foreign_operators(graph)):
+        return None
+    compiler = cpp_builder.find_compiler()
+    command = compiler.compile_command(target.isa, "SOURCE", "OUTPUT")
+    return ArtifactKey(
+        graph=codecache.digest_of(*graph_texts(graph)),
+        target=codecache.digest_of(repr(target)),
+        options=codecache.digest_of(*(f"{name}={options[name]!r}" for name in sorted(options))),
+        compiler=codecache.digest_of("\0".join(command), compiler.identity),
+        package=package_digest(),
+        python=codecache.digest_of(sys.version),
+    )
+
+
+def load(key: ArtifactKey) -> Program | None:
+    """Return the program of a key if the store has it."""
+    path = codecache.find(KIND, ".py", key.name)
+    content = None if path is None else codecache.read_sealed(path)
+    if path is None or content is None:
+        codecache.counters.count(artifact_misses=1)
+        return None
+    codecache.counters.count(artifact_hits=1)
+    return load_wrapper(content.decode(), path)
+
+
+def save(key: ArtifactKey, wrapper: str) -> Program:
+    """Keep a wrapper module under its key and load it."""
+    content = key.text() + wrapper
+
+    def write(_: list[str], draft: Path) -> None:
+        draft.write_text(content, encoding="utf-8")
+
+    paths, _ = codecache.add(KIND, ".py", [key.name], write)
+    return load_wrapper(content, paths[0])
+
+
+def load_uncached(wrapper: str) -> Program:
+    """Load a wrapper module that has no key; its file is named for its content and never read back."""
+
+    def write(_: list[str], draft: Path) -> None:
+        draft.write_text(wrapper, encoding="utf-8")
+
+    paths, _ = codecache.add(KIND, ".py", [codecache.digest_of(wrapper)], write)
+    return load_wrapper(wrapper, paths[0])
+
+
+def differences(key: ArtifactKey) -> list[str]:
+    """Return the names of the fields that keep a key from the nearest artifact of the same graph.
+
+    Empty where the artifact is there; ``["graph"]`` where no artifact of the graph is.
+    """
+    store = codecache.Store(config.cache_dir, KIND, ".py")
+    nearest = ["graph"]
+    best = len(fields(key)) + 1
+    for path in store.path(key.name).parent.glob(f"{key.graph}-*.py"):
+        content = codecache.read_sealed(path)
+        if content is None:
+            continue
+        found = dict(re.findall(r"^# key (\w+): (\w+)$", content.decode(), re.MULTILINE))
+        names = [name for name, value in key.items() if found.get(name) != value]
+        if len(names) < best:
+            nearest, best = names, len(names)
+    return nearest
+
+
+# ---- the fields ------------------------------------------------------------------------------------------------
+
+
+def graph_texts(graph: OperatorGraph) -> Iterator[str]:
+    """Yield what a graph's artifact depends on: its text, the metadata of its values, the lines that errors name."""
+    yield graph.text()
+    for node in graph.graph.nodes:
+        yield f"{node.meta.get('val')!r} {node.meta.get('stack')}"
+
+
+def foreign_operators(graph: OperatorGraph) -> Iterator[str]:
+    """Yield the operators of a graph whose declaration or lowering isn't in the package."""
+    for node in graph.graph.nodes:
+        if isinstance(node.target, Overload):
+            operator = node.target.operator
+            functions = (operator.function, operator.lowering)
+            if any(f is not None and not is_own(getattr(f, "__module__", None)) for f in functions):
+                yield operator.name
+
+
+def is_own(module: object) -> bool:
+    """Say whether a module's name is one of ours."""
+    return isinstance(module, str) and (module == "tensorplay" or module.startswith("tensorplay."))
+
+
+def package_digest() -> str:
+    """Return a digest of the contents of our sources; a few milliseconds, less when they haven't changed."""
+    return digest_of_files(tuple(source_files()))
+
+
+def source_files() -> Iterator[tuple[str, int, int, int]]:
+    """Yield path, size and times of every file that decides what is generated."""
+    pending = [str(PACKAGE)]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in sorted(entries, key=lambda e: e.name):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != "__pycache__":
+                        pending.append(entry.path)
+                elif entry.name.endswith((".py", ".h", ".so")):
+                    status = entry.stat()
+                    yield entry.path, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=4)
+def digest_of_files(files: tuple[tuple[str, int, int, int], ...]) -> str:
+    """Return the digest of the files' contents, kept in the store under a digest of their sizes and times.
+
+    The time of the inode's last change is among them, which no tool sets back.
+    """
+    key = codecache.digest_of(*map(repr, files))
+    path = codecache.find("packages", ".txt", key)
+    known = None if path is None else codecache.read_sealed(path)
+    if known is not None:
+        return known.decode()
+    digest = sha256()
+    for name, *_ in files:
+        content = Path(name).read_bytes()
+        relative = Path(name).relative_to(PACKAGE)
+        digest.update(f"{relative} {len(content)}\n".encode())
+        digest.update(content)
+    found = digest.hexdigest()
+
+    def write(_: list[str], draft: Path) -> None:
+        draft.write_text(found, encoding="utf-8")
+
+    codecache.add("packages", ".txt", [key], write)
+    return found

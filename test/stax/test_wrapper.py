@@ -1,0 +1,363 @@
+"""The wrapper module: its text, what it checks, where buffers live, external calls, the cache of whole artifacts."""
+
+import traceback
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tensorplay import _C
+from tensorplay._C import TensorBase
+from tensorplay.compiler.backends.stax import artifact_cache, codecache, wrapper
+from tensorplay.compiler.backends.stax.artifact_cache import ArtifactKey
+from tensorplay.compiler.backends.stax.index import Symbol
+from tensorplay.compiler.backends.stax.schedule import (
+    Allocation,
+    BufferInfo,
+    BufferView,
+    Extern,
+    Group,
+    Outer,
+    Place,
+    Plan,
+    Schedule,
+)
+from tensorplay.compiler.target import AVX2, GENERIC
+from tensorplay.core import dtypes
+from tensorplay.core.config import config
+from tensorplay.core.device import Device
+from tensorplay.core.dtypes import float32, int64
+from tensorplay.core.errors import CompileError
+
+
+def info(name, shape, dtype=float32, strides=None):
+    if strides is None:
+        strides = tuple(int(np.prod(shape[k + 1 :], dtype=int)) for k in range(len(shape)))
+    return BufferInfo(name, dtype, shape, strides, "cpu", int(np.prod(shape, dtype=int)))
+
+
+def group(name, reads, writes, trip=8, **more):
+    outer = (Outer(Symbol("x0", 0, trip - 1), trip),)
+    return Group(name, "cpu", outer, (), (), reads, writes, **more)
+
+
+def source(name, expression):
+    return f"""
+#include <stdint.h>
+extern "C" int64_t {name}(void* const* buffers, int64_t begin, int64_t end) {{
+    const float* a = (const float*)buffers[0];
+    float* out = (float*)buffers[1];
+    for (int64_t i = begin; i < end; i++) {{ {expression} }}
+    return 0;
+}}
+"""
+
+
+def plan(steps, buffers, inputs, outputs, places=None, arena=0, releases=()):
+    infos = {b.name: b for b in buffers}
+    allocations = {}
+    for name in infos:
+        place = Place.INPUT if name in inputs else Place.OUTPUT
+        allocations[name] = (places or {}).get(name) or Allocation(name, place)
+    made = Schedule(tuple(steps), infos, tuple(inputs), tuple(outputs))
+    return Plan(made, allocations, arena, tuple(releases))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path):
+    with config.override(cache_dir=tmp_path / "cache"):
+        yield tmp_path / "cache"
+
+
+def load(p, kernels=None, target=GENERIC):
+    return artifact_cache.load_uncached(wrapper.print_wrapper(p, kernels or {}, target, "graph_0"))
+
+
+def tensor(*values, dtype=np.float32):
+    t = TensorBase()
+    t.array = np.array(values, dtype)
+    return t
+
+
+def arrays(outputs):
+    return [t.array.tolist() for t in outputs]
+
+
+def one_kernel(**more):
+    return plan(
+        [group("double_0", ("x",), ("y",), **more)],
+        [info("x", (8,)), info("y", (8,))],
+        ["x"],
+        ["y"],
+    )
+
+
+DOUBLE = {"double_0": source("double_0", "out[i] = a[i] * 2;")}
+
+
+def test_a_kernel_runs_and_the_text_is_readable(golden):
+    text = wrapper.print_wrapper(one_kernel(), DOUBLE, AVX2, "graph_0")
+    golden("wrapper.txt", text)
+    call = load(one_kernel(), DOUBLE)
+    assert arrays(call(tensor(*range(8)))) == [[2.0 * k for k in range(8)]]
+
+
+def test_inputs_are_checked():
+    call = load(one_kernel(), DOUBLE)
+    with pytest.raises(ValueError, match="float32 of shape"):
+        call(tensor(1, 2, 3))
+    with pytest.raises(ValueError, match="float32"):
+        call(tensor(*range(8), dtype=np.float64))
+
+
+def test_backslashes_and_quotes_in_a_source_survive():
+    text = "// a\\b \\n '''quoted''' \\\\ end" + DOUBLE["double_0"]
+    seen = []
+    namespace = wrapper.print_wrapper(one_kernel(), {"double_0": text}, GENERIC, "graph_0")
+
+    class Compile:
+        def __init__(self, isa):
+            pass
+
+        def cpp(self, name, given):
+            seen.append(given)
+
+        def wait(self, scope):
+            raise StopIteration
+
+    code = namespace.replace(
+        "from tensorplay.compiler.backends.stax.async_compile import AsyncCompile", ""
+    )
+    with pytest.raises(StopIteration):
+        exec(code, {"AsyncCompile": Compile})  # noqa: S102
+    assert seen == [f"\n{text.strip(chr(10))}\n"]
+
+
+def test_slots_write_back_and_releases():
+    p = plan(
+        [
+            group("double_0", ("x",), ("buf0",)),
+            group("add_1", ("buf0",), ("buf1",)),
+            group("neg_2", ("buf1",), ("new_x",)),
+        ],
+        [info("x", (8,)), info("buf0", (8,)), info("buf1", (8,)), info("new_x", (8,))],
+        ["x"],
+        ["new_x"],
+        {
+            "buf0": Allocation("buf0", Place.ARENA, 0),
+            "buf1": Allocation("buf1", Place.ARENA, 64),
+            "new_x": Allocation("new_x", Place.WRITE_BACK, alias="x"),
+        },
+        arena=128,
+        releases=((), ("buf0",), ("buf1",)),
+    )
+    kernels = {
+        **DOUBLE,
+        "add_1": source("add_1", "out[i] = a[i] + 1;"),
+        "neg_2": source("neg_2", "out[i] = -a[i];"),
+    }
+    text = wrapper.print_wrapper(p, kernels, GENERIC, "graph_0")
+    assert "workspace=128" in text
+    assert "# buf0 -> buf1; frees buf0\n" in text
+    x = tensor(*range(8))
+    (returned,) = load(p, kernels)(x)
+    assert returned is x
+    assert x.array.tolist() == [-2.0 * k - 1 for k in range(8)]
+
+
+def test_writing_back_into_another_layout_is_refused():
+    p = plan(
+        [], [info("x", (2, 3)), info("y", (2, 3), strides=(1, 2))], ["x"], ["y"],
+        {"y": Allocation("y", Place.WRITE_BACK, alias="x")},
+    )  # fmt: skip
+    with pytest.raises(CompileError, match="differ in layout"):
+        wrapper.print_wrapper(p, {}, GENERIC, "graph_0")
+
+
+def test_a_failed_bounds_check_raises_its_message():
+    failing = {"double_0": source("double_0", "return 2;")}
+    message = "index 'it''s' out of range\n\\"
+    call = load(one_kernel(checks=("first", message)), failing)
+    with pytest.raises(IndexError) as caught:
+        call(tensor(*range(8)))
+    assert caught.value.args == (message,)
+
+
+def fake(name):
+    return SimpleNamespace(operator=SimpleNamespace(name=name))
+
+
+def view(b, shape=None, strides=None, offset=0):
+    return BufferView(b.name, shape or b.shape, strides or b.strides, offset, b.dtype)
+
+
+def test_a_matrix_multiply_writes_into_planned_memory_with_the_bits_of_eager():
+    a, b, c = info("a", (3, 4)), info("b", (5, 4)), info("c", (3, 5))
+    transposed = view(b, (4, 5), (1, 4))
+    p = plan(
+        [Extern("mm", fake("mm"), (view(a), transposed), {}, ("c",), ("a", "b"), into=True)],
+        [a, b, c], ["a", "b"], ["c"],
+    )  # fmt: skip
+    text = wrapper.print_wrapper(p, {}, GENERIC, "graph_0")
+    assert '("view", 1, 0, float32, (4, 5), (1, 4))' in text
+    assert "AsyncCompile" not in text
+    rng = np.random.default_rng(0)
+    x, y = TensorBase(), TensorBase()
+    x.array, y.array = rng.random((3, 4), np.float32), rng.random((5, 4), np.float32)
+    (out,) = load(p)(x, y)
+    assert np.array_equal(out.array, _C.matmul(x.array, y.array.T))
+
+
+def test_external_calls_take_views_lists_and_constants(monkeypatch):
+    x, y = info("x", (6,)), info("lambda", (2, 3))
+    arguments = (
+        [view(x), view(x, (3,), (2,), 1)], None, True, -0.0, float("-inf"), 1 + 2j,
+        (1, (2,)), int64, dtypes.bool_, dtypes.undefined, Device("cuda", 1), "it's", slice(None, 3),
+    )  # fmt: skip
+    step = Extern("thing", fake("thing"), arguments, {"dim": (0,)}, ("lambda",), ("x",))
+    p = plan([step], [x, y], ["x"], ["lambda"], {"lambda": Allocation("lambda", Place.EXTERN)})
+    seen = []
+
+    def kernel(*args, **kwargs):
+        seen.extend((args, kwargs))
+        return np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    monkeypatch.setattr(
+        "tensorplay.ops.registry.tp", SimpleNamespace(thing=SimpleNamespace(kernel=kernel))
+    )
+    (out,) = load(p)(tensor(*range(6)))
+    assert out.array.tolist() == [[0, 1, 2], [3, 4, 5]]
+    (args, kwargs) = seen
+    assert [a.tolist() for a in args[0]] == [[0, 1, 2, 3, 4, 5], [1, 3, 5]]
+    assert repr(args[1:]) == repr(arguments[1:])
+    assert kwargs == {"dim": (0,)}
+
+
+def test_a_result_with_other_strides_is_copied(monkeypatch):
+    x, y = info("x", (6,)), info("y", (2, 3))
+    step = Extern("thing", fake("thing"), (view(x),), {}, ("y",), ("x",))
+    p = plan([step], [x, y], ["x"], ["y"], {"y": Allocation("y", Place.EXTERN)})
+    kernel = SimpleNamespace(kernel=lambda a: np.asfortranarray(a.reshape(2, 3)))
+    monkeypatch.setattr("tensorplay.ops.registry.tp", SimpleNamespace(thing=kernel))
+    (out,) = load(p)(tensor(*range(6)))
+    assert out.array.flags.c_contiguous
+    assert out.array.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_an_argument_that_has_no_text_is_refused():
+    x = info("x", (6,))
+    step = Extern("thing", fake("thing"), (object(),), {}, ("x",), ())
+    with pytest.raises(CompileError, match="type object"):
+        wrapper.print_wrapper(plan([step], [x], [], ["x"]), {}, GENERIC, "graph_0")
+
+
+def test_an_operator_that_cannot_write_into_given_memory_is_refused():
+    x = info("x", (6,))
+    step = Extern("sort", fake("sort"), (view(x),), {}, ("x",), (), into=True)
+    with pytest.raises(CompileError, match="sort cannot write"):
+        wrapper.print_wrapper(plan([step], [x], [], ["x"]), {}, GENERIC, "graph_0")
+
+
+def test_tracebacks_show_the_wrappers_lines(monkeypatch, folder):
+    x, y = info("x", (6,)), info("y", (6,))
+    step = Extern("thing", fake("thing"), (view(x),), {}, ("y",), ("x",))
+    p = plan([step], [x, y], ["x"], ["y"], {"y": Allocation("y", Place.EXTERN)})
+
+    def kernel(a):
+        raise ArithmeticError("as I said")
+
+    monkeypatch.setattr(
+        "tensorplay.ops.registry.tp", SimpleNamespace(thing=SimpleNamespace(kernel=kernel))
+    )
+    with pytest.raises(ArithmeticError) as caught:
+        load(p)(tensor(*range(6)))
+    lines = traceback.format_exception(caught.value)
+    assert any(str(folder) in line and "return tp.thing.kernel(x)" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "threads", "parallel", "grain"),
+    [
+        (1e3, 2, True, 1000),
+        (1e6, 2, True, 5),
+        (1e6, 1, True, 1000),
+        (1e6, 2, False, 1000),
+        (1e9, 4, True, 1),
+    ],
+)
+def test_threads_are_used_where_they_pay(nanoseconds, threads, parallel, grain):
+    from dataclasses import replace
+
+    g = group(
+        "k", (), ("y",), trip=1000, parallel=parallel,
+        bytes_moved=int(nanoseconds * wrapper.BYTES_PER_NANOSECOND),
+    )  # fmt: skip
+    assert wrapper.parallel_grain(g, replace(GENERIC, threads=threads)) == grain
+
+
+# ---- artifacts ---------------------------------------------------------------------------------------------------
+
+
+def key(**changes):
+    fields = {
+        "graph": "g",
+        "target": "t",
+        "options": "o",
+        "compiler": "c",
+        "package": "p",
+        "python": "y",
+    }
+    return ArtifactKey(
+        **{name: codecache.digest_of(value) for name, value in (fields | changes).items()}
+    )
+
+
+def test_an_artifact_is_written_once_and_found_again():
+    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    assert artifact_cache.load(key()) is None
+    assert artifact_cache.differences(key()) == ["graph"]
+    artifact_cache.save(key(), text)
+    program = artifact_cache.load(key())
+    assert arrays(program(tensor(*range(8)))) == [[2.0 * k for k in range(8)]]
+    assert artifact_cache.differences(key()) == []
+
+
+@pytest.mark.parametrize("name", ["target", "options", "compiler", "package", "python"])
+def test_a_miss_names_the_field_that_changed(name):
+    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    artifact_cache.save(key(), text)
+    artifact_cache.save(key(target="2", options="2", compiler="2"), text)
+    changed = key(**{name: "other"})
+    assert artifact_cache.load(changed) is None
+    assert artifact_cache.differences(changed) == [name]
+
+
+@pytest.mark.parametrize("damage", [b"", b"call = print\n"])
+def test_a_damaged_artifact_is_not_run(damage, folder):
+    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    artifact_cache.save(key(), text)
+    (path,) = (folder / "artifacts").rglob("*.py")
+    path.unlink()
+    path.write_bytes(damage)
+    assert artifact_cache.load(key()) is None
+    assert artifact_cache.differences(key()) == ["graph"]
+    artifact_cache.save(key(), text)
+    assert artifact_cache.load(key()) is not None
+
+
+def test_the_digest_of_the_package_follows_contents_not_times(tmp_path, monkeypatch):
+    package = tmp_path / "tensorplay"
+    (package / "ops").mkdir(parents=True)
+    (package / "__pycache__").mkdir()
+    helper = package / "ops" / "helper.py"
+    helper.write_text("a = 1\n")
+    monkeypatch.setattr(artifact_cache, "PACKAGE", package)
+    first = artifact_cache.package_digest()
+    helper.write_text("a = 2\n")
+    second = artifact_cache.package_digest()
+    (package / "__pycache__" / "helper.py").write_text("anything")
+    (package / "notes.txt").write_text("anything")
+    helper.write_text("a = 1\n")
+    assert artifact_cache.package_digest() == first != second
+    helper.rename(package / "ops" / "other.py")
+    assert artifact_cache.package_digest() not in {first, second}
