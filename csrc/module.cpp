@@ -58,5 +58,9 @@ PyMODINIT_FUNC PyInit__C() {
     Py_DECREF(module);
     return nullptr;
   }
+  if (PyModule_AddStringConstant(module, "HEADERS_DIGEST", TP_HEADERS_DIGEST) < 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
   return module;
 }

@@ -5,117 +5,103 @@ namespace tp {
 
 namespace {
 
-// The end of an array's chain of bases, and its bytes: what a view may reach.
-bool owned_bytes(PyArrayObject* array, char** begin, npy_intp* nbytes) {
-  PyObject* owner = reinterpret_cast<PyObject*>(array);
-  PyArrayObject* last = array;
-  while (PyArray_Check(owner)) {
-    last = reinterpret_cast<PyArrayObject*>(owner);
-    PyObject* base = PyArray_BASE(last);
-    if (!base) break;
-    owner = base;
+// The lowest address of the owner's memory and the one after the highest; equal when it is empty.
+void memory_of(PyObject* array, const char** low, const char** high) {
+  while (PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(array))) {
+    if (!PyArray_Check(base)) break;
+    array = base;
   }
-  if (Py_TYPE(owner) == &BlockType) {
-    auto* block = reinterpret_cast<BlockObject*>(owner);
-    *begin = block->data;
-    *nbytes = static_cast<npy_intp>(block->nbytes);
-    return true;
+  auto* owner = reinterpret_cast<PyArrayObject*>(array);
+  *low = *high = PyArray_BYTES(owner);
+  if (PyArray_SIZE(owner) == 0) return;
+  for (int d = 0; d < PyArray_NDIM(owner); ++d) {
+    npy_intp extent = (PyArray_DIM(owner, d) - 1) * PyArray_STRIDE(owner, d);
+    (extent < 0 ? *low : *high) += extent;
   }
-  // The outermost array covers the memory that a foreign owner lent.
-  char* low = PyArray_BYTES(last);
-  char* high = low;
-  for (int d = 0; d < PyArray_NDIM(last); ++d) {
-    npy_intp size = PyArray_DIM(last, d);
-    if (size == 0) {
-      *begin = low;
-      *nbytes = 0;
-      return true;
-    }
-    npy_intp reach = (size - 1) * PyArray_STRIDE(last, d);
-    (reach < 0 ? low : high) += reach;
-  }
-  *begin = low;
-  *nbytes = high - low + PyArray_ITEMSIZE(last);
-  return true;
+  *high += PyArray_ITEMSIZE(owner);
 }
 
-PyArrayObject* as_array(PyObject* object, const char* name) {
-  if (!PyArray_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "%s: expected an ndarray, got %.100s", name,
-                 Py_TYPE(object)->tp_name);
-    return nullptr;
+// Element distances [*first, *last] from data that the shape and strides touch; overflow is an error.
+bool extent_of(int ndim, const npy_intp* shape, const npy_intp* strides, npy_intp* first,
+               npy_intp* last) {
+  for (int d = 0; d < ndim; ++d) {
+    npy_intp extent;
+    npy_intp* end = strides[d] < 0 ? first : last;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &extent) ||
+        __builtin_add_overflow(*end, extent, end)) {
+      return false;
+    }
   }
-  return reinterpret_cast<PyArrayObject*>(object);
+  return true;
 }
 
 }  // namespace
 
-// view(array, shape, strides, offset): strides and offset in elements, from the array's first element
+// view(array, shape, strides, offset): strides and offset in elements
 PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 4) {
+  if (nargs != 4 || !PyArray_Check(args[0])) {
     PyErr_SetString(PyExc_TypeError, "view(array, shape, strides, offset)");
     return nullptr;
   }
-  PyArrayObject* array = as_array(args[0], "view");
-  if (!array) return nullptr;
-  npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+  auto* array = reinterpret_cast<PyArrayObject*>(args[0]);
+  npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], unit = PyArray_ITEMSIZE(array);
   int ndim = parse_sizes(args[1], shape, "shape");
   if (ndim < 0) return nullptr;
   int given = parse_sizes(args[2], strides, "strides");
   if (given < 0) return nullptr;
-  npy_intp offset = PyLong_AsSsize_t(args[3]);
+  npy_intp offset = PyNumber_AsSsize_t(args[3], PyExc_OverflowError);
   if (offset == -1 && PyErr_Occurred()) return nullptr;
   if (given != ndim) {
     PyErr_Format(PyExc_ValueError, "shape %R and strides %R differ in length", args[1], args[2]);
     return nullptr;
   }
-  npy_intp itemsize = PyArray_ITEMSIZE(array);
-  npy_intp low = offset * itemsize, high = low;
-  bool empty = false;
+  bool is_empty = false, negative = false;
   for (int d = 0; d < ndim; ++d) {
-    strides[d] *= itemsize;
-    if (shape[d] <= 0) {
-      empty = true;
-    } else {
-      (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
-    }
+    is_empty |= shape[d] == 0;
+    negative |= shape[d] < 0;
   }
-  char* begin;
-  npy_intp nbytes;
-  owned_bytes(array, &begin, &nbytes);
-  char* data = PyArray_BYTES(array);
-  if (empty) {
-    offset = 0;
-  } else if (data + low < begin || data + high + itemsize > begin + nbytes) {
-    PyErr_Format(PyExc_ValueError, "view: shape %R, strides %R, offset %zd leave the memory", args[1],
-                 args[2], offset);
+  if (negative) {
+    PyErr_Format(PyExc_ValueError, "sizes must not be negative, got shape %R", args[1]);
     return nullptr;
   }
-  PyArray_Descr* descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
-  PyObject* result =
-      PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data + offset * itemsize,
-                           PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, nullptr);
-  if (!result) return nullptr;
-  Py_INCREF(array);
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result),
-                            reinterpret_cast<PyObject*>(array)) < 0) {
-    Py_DECREF(result);
+  const char *low, *high;
+  memory_of(args[0], &low, &high);
+  npy_intp first = offset, last = offset;
+  bool inside = is_empty || (extent_of(ndim, shape, strides, &first, &last) &&
+                             first >= (low - PyArray_BYTES(array)) / unit &&
+                             last < (high - PyArray_BYTES(array)) / unit);
+  if (!inside) {
+    PyErr_Format(PyExc_ValueError,
+                 "a view of shape %R, strides %R and offset %zd leaves the memory, which has "
+                 "elements %zd to %zd counted from the tensor's first",
+                 args[1], args[2], offset, (low - PyArray_BYTES(array)) / unit,
+                 (high - PyArray_BYTES(array)) / unit - 1);
     return nullptr;
   }
-  return result;
+  for (int d = 0; d < ndim; ++d) strides[d] = is_empty ? unit : strides[d] * unit;
+  char* data = PyArray_BYTES(array) + (is_empty ? 0 : offset * unit);
+  Py_INCREF(PyArray_DESCR(array));
+  PyObject* made = PyArray_NewFromDescr(
+      &PyArray_Type, PyArray_DESCR(array), ndim, shape, strides, data,
+      PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED), nullptr);
+  if (made && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(made), Py_NewRef(args[0])) < 0) {
+    Py_CLEAR(made);
+  }
+  return made;
 }
 
-// reach(array): the first and last element of the memory that it belongs to, from its own first element
+// reach(array): the first and last element of the owner's memory, from the array's first element
 PyObject* reach(PyObject*, PyObject* object) {
-  PyArrayObject* array = as_array(object, "reach");
-  if (!array) return nullptr;
-  char* begin;
-  npy_intp nbytes;
-  owned_bytes(array, &begin, &nbytes);
-  npy_intp itemsize = PyArray_ITEMSIZE(array);
-  npy_intp first = (begin - PyArray_BYTES(array)) / itemsize;
-  return Py_BuildValue("(nn)", first, first + nbytes / itemsize - 1);
+  if (!PyArray_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "expected a NumPy array, got %.100s", Py_TYPE(object)->tp_name);
+    return nullptr;
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  const char *low, *high;
+  memory_of(object, &low, &high);
+  npy_intp unit = PyArray_ITEMSIZE(array);
+  return Py_BuildValue("nn", (low - PyArray_BYTES(array)) / unit,
+                       (high - PyArray_BYTES(array)) / unit - 1);
 }
 
 }  // namespace tp

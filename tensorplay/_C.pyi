@@ -101,6 +101,30 @@ def set_num_threads(count: int, /) -> None:
 def get_num_threads() -> int:
     """The number of threads; at first TP_NUM_THREADS, else the processors available."""
 
+def unary(name: str, array: Array, out: Array | None = None, /) -> Array:
+    """An elementary function of a float32 or float64 array, over any strides.
+
+    The names are those of the instruction table: exp, exp2, expm1, log, log2, log10, log1p, sin, cos,
+    tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, sigmoid, rsqrt.
+    Without `out` the result has the array's order of dimensions, without gaps (NumPy's order "K").
+    `out` may overlap. TypeError for other dtypes, ValueError for an unknown name or a wrong `out`.
+    """
+
+def binary(name: str, a: Array, b: Array, out: Array | None = None, /) -> Array:
+    """The same of two arrays of one dtype, which broadcast.
+
+    pow, atan2, hypot, fmod, remainder, floordiv, maximum, minimum, nextafter.
+    """
+
+def philox(seed: Array | int, offset: Array | int, index: Array, /) -> NDArray[np.uint64]:
+    """Words 0 and 1 (low, high) of Philox4x32-10 at each index: counter (index, offset), key seed."""
+
+ELEMENTWISE_ISAS: tuple[str, ...]
+HEADERS_DIGEST: str
+
+def elementwise_isa(name: str | None = None, /) -> str:
+    """Which of ELEMENTWISE_ISAS elementary functions use; a name chooses (tests compare them)."""
+
 def matmul(a: Array, b: Array, out: Array | None = None, /) -> Array:
     """The product over the last two dimensions, the others broadcast (both have at least two).
 

@@ -1,0 +1,36 @@
+// The contiguous loops of elementary functions, compiled once for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace tp {
+
+// out[i] = f(a[i], b[i]) for i in [0, count); b is null for unary functions.
+using ElementwiseLoop = void (*)(const void* a, const void* b, void* out, int64_t count);
+
+struct ElementwiseFunction {
+  const char* name;
+  int arity;
+  ElementwiseLoop f32;
+  ElementwiseLoop f64;
+};
+
+// out[i] = words 0 and 1 of Philox4x32-10 with counter (index[i], offset) and key seed.
+using PhiloxLoop = void (*)(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t* out,
+                            int64_t count);
+
+struct ElementwiseSet {
+  const char* isa;
+  const ElementwiseFunction* functions;
+  int count;
+  PhiloxLoop philox;
+};
+
+// One set for each instruction set that this build has.
+const ElementwiseSet& elementwise_generic();
+#if defined(__x86_64__)
+const ElementwiseSet& elementwise_avx2();
+const ElementwiseSet& elementwise_avx512();
+#endif
+
+}  // namespace tp

@@ -1,0 +1,89 @@
+// The body of elementwise_{generic,avx2,avx512}.cpp, which differ in their compiler flags only.
+//
+// The functions are those that generated kernels include, so eager and compiled bits agree; the
+// header's inline namespace is named for the instruction set, so the objects do not share symbols.
+#include "elementwise.h"
+
+#include "tp_math.h"
+
+namespace tp {
+namespace {
+
+template <class T>
+constexpr int kLanes = 2 * TP_VECTOR_BYTES / int(sizeof(T));
+
+template <class T, class F>
+void unary_loop(const void* a, const void*, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(a);
+  auto* y = static_cast<T*>(out);
+  constexpr int n = kLanes<T>;
+  int64_t i = 0;
+  for (; i + n <= count; i += n) store(y + i, F::apply(load<n>(x + i)));
+  if (i < count) store(y + i, F::apply(load<n>(x + i, count - i)), count - i);
+}
+
+template <class T, class F>
+void binary_loop(const void* a, const void* b, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(a);
+  auto* y = static_cast<const T*>(b);
+  auto* z = static_cast<T*>(out);
+  constexpr int n = kLanes<T>;
+  int64_t i = 0;
+  for (; i + n <= count; i += n) store(z + i, F::apply(load<n>(x + i), load<n>(y + i)));
+  if (i < count) {
+    int64_t rest = count - i;
+    store(z + i, F::apply(load<n>(x + i, rest), load<n>(y + i, rest)), rest);
+  }
+}
+
+void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t* out,
+                 int64_t count) {
+  constexpr int n = TP_VECTOR_BYTES / 4;
+  typedef Vec<int64_t, n> I;
+  const I key = I(int64_t(seed)), high = I(int64_t(offset));
+  int64_t i = 0;
+  for (; i + n <= count; i += n) store(out + i, philox(key, high, load<n>(index + i)));
+  if (i < count) {
+    store(out + i, philox(key, high, load<n>(index + i, count - i)), count - i);
+  }
+}
+
+#define TP_UNARY_LIST(F)                                                                           \
+  F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos)    \
+  F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sigmoid) F(erfinv) \
+  F(rsqrt)
+#define TP_BINARY_LIST(F)                                                                          \
+  F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum)  \
+  F(nextafter)
+
+#define TP_DEFINE_UNARY(name)                                                                      \
+  struct unary_##name {                                                                            \
+    template <class X>                                                                             \
+    static TP_METHOD X apply(X x) {                                                                \
+      return tp::name(x);                                                                          \
+    }                                                                                              \
+  };
+#define TP_DEFINE_BINARY(name)                                                                     \
+  struct binary_##name {                                                                           \
+    template <class X>                                                                             \
+    static TP_METHOD X apply(X x, X y) {                                                           \
+      return tp::name(x, y);                                                                       \
+    }                                                                                              \
+  };
+TP_UNARY_LIST(TP_DEFINE_UNARY)
+TP_BINARY_LIST(TP_DEFINE_BINARY)
+
+#define TP_LIST_UNARY(name)                                                                        \
+  {#name, 1, unary_loop<float, unary_##name>, unary_loop<double, unary_##name>},
+#define TP_LIST_BINARY(name)                                                                       \
+  {#name, 2, binary_loop<float, binary_##name>, binary_loop<double, binary_##name>},
+const ElementwiseFunction functions[] = {
+    TP_UNARY_LIST(TP_LIST_UNARY) TP_BINARY_LIST(TP_LIST_BINARY)};
+
+#define TP_STRING(x) #x
+#define TP_NAME_OF(x) TP_STRING(x)
+const ElementwiseSet set = {TP_NAME_OF(TP_ISA), functions,
+                            int(sizeof(functions) / sizeof(functions[0])), philox_loop};
+
+}  // namespace
+}  // namespace tp
