@@ -1,6 +1,8 @@
 """Builds `tensorplay._C` from `csrc/`; everything else about the package is in pyproject.toml."""
 
+import os
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,21 +29,26 @@ FLAGS_OF_FILE = {
 
 
 class BuildForMachines(build_ext):
-    """`build_ext` that gives some files instruction sets of their own."""
+    """`build_ext` that gives some files instruction sets of their own, and compiles files side by side."""
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile those files apart and add their objects to the link."""
-        own = [source for source in ext.sources if Path(source).name in FLAGS_OF_FILE]
-        ext.sources = [source for source in ext.sources if source not in own]
-        if platform.machine().lower() in {"x86_64", "amd64"}:
-            for source in own:
-                ext.extra_objects += self.compiler.compile(
-                    [source],
-                    output_dir=self.build_temp,
-                    include_dirs=ext.include_dirs,
-                    extra_postargs=[*ext.extra_compile_args, *FLAGS_OF_FILE[Path(source).name]],
-                    depends=ext.depends,
-                )
+        """Compile every file, then link."""
+
+        def compile_file(source: str) -> list[str]:
+            own = FLAGS_OF_FILE.get(Path(source).name, []) if is_x86 else []
+            return self.compiler.compile(
+                [source],
+                output_dir=self.build_temp,
+                macros=ext.define_macros,
+                include_dirs=ext.include_dirs,
+                extra_postargs=[*ext.extra_compile_args, *own],
+            )
+
+        is_x86 = platform.machine().lower() in {"x86_64", "amd64"}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for objects in pool.map(compile_file, ext.sources):
+                ext.extra_objects += objects
+        ext.sources = []
         super().build_extension(ext)
 
 
