@@ -575,19 +575,24 @@ template <class F> TP_INLINE F erf_near(F x) {  // |x| <= 1
 template <class D> TP_INLINE D erfc_far(D x) {
     const D bounded = raw_min(x, D(28.0));
     const D t = (bounded - D(4.0)) / (bounded + D(4.0));
-    const D q = horner(t, 1.2329951186255526, -1.3962111684056253e-1, 1.5379652102598467e-2, 6.8097054254694617e-2, -1.0103906603463221e-1,
+    const D slope = horner(t, -1.3962111684056253e-1, 1.5379652102598467e-2, 6.8097054254694617e-2, -1.0103906603463221e-1,
                        9.3732834998259962e-2, -6.6330365863800228e-2, 3.7167515539370068e-2, -1.6197733235191344e-2, 5.0319699563947939e-3,
                        -7.5778103000687916e-4, -1.9925654842036652e-4, 1.506678583481501e-4, -2.4399820987470167e-5, -1.1403359216893534e-5,
                        5.7112671603307911e-6, 7.6859797976549895e-7, -8.2766611321815866e-7, -7.4608271108848975e-7, 1.1163009518337585e-7,
                        8.8118932859662276e-7, -1.4223874753621573e-8, -5.6356933674759587e-7, 9.5734647666511449e-10, 1.5542192402143969e-7);
     const D square = bounded * bounded;
     const D e_low = -fma(bounded, bounded, -square);
+    const D step = t * slope;
+    const D q = D(1.2329951186255526) + step;
+    const D q_low = ((D(1.2329951186255526) - q) + step) + fma(t, slope, -step);
     const D d = D(1.0) + (bounded + bounded);
     const D d_low = (bounded + bounded) - (d - D(1.0));
     const Reduced<D> s = reduce_by_ln2(-square);
     const D p = exp_accurate(s.r), ratio = q / d;
     const D product = p * ratio;
-    const D rest = fma(product, e_low - d_low / d, fma(p, ratio, -product));
+    // What the roundings of x^2, 1 + 2x, Q and the product lost, relative to the result.
+    const D lost = e_low + (q_low / q - d_low / d);
+    const D rest = fma(product, lost, fma(p, ratio, -product));
     return scale(product + rest, s.k, s.n);
 }
 template <class F> TP_INLINE F erf_any(F x) {
