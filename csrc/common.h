@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -20,6 +21,36 @@ namespace tp {
 
 #define TP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+inline PyArrayObject* as_array(PyObject* object) {
+  return reinterpret_cast<PyArrayObject*>(object);
+}
+
+// Zeroed memory for `count` (at least one) objects; null with MemoryError. PyMem_Free frees it.
+template <typename T>
+T* allocate(Py_ssize_t count) {
+  auto* memory = static_cast<T*>(PyMem_Calloc(size_t(count > 0 ? count : 1), sizeof(T)));
+  if (!memory) PyErr_NoMemory();
+  return memory;
+}
+
+// The bytes [low, high) between an array's first and last address; empty for an empty array.
+struct Extent {
+  char* low;
+  char* high;
+  bool overlaps(const Extent& other) const { return low < other.high && other.low < high; }
+};
+
+inline Extent extent_of(PyArrayObject* array) {
+  Extent extent = {PyArray_BYTES(array), PyArray_BYTES(array)};
+  if (PyArray_SIZE(array) == 0) return extent;
+  for (int d = 0; d < PyArray_NDIM(array); ++d) {
+    npy_intp reach = (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
+    (reach < 0 ? extent.low : extent.high) += reach;
+  }
+  extent.high += PyArray_ITEMSIZE(array);
+  return extent;
+}
 
 // ---- dtypes (dtypes.cpp) --------------------------------------------------------------------
 
@@ -139,6 +170,7 @@ int threads_init(PyObject* module);
 
 int kernel_init(PyObject* module);
 int program_init(PyObject* module);
+int entry_init(PyObject* module);
 int dispatcher_init(PyObject* module);
 
 PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);

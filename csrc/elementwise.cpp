@@ -149,8 +149,6 @@ int64_t run_nest(void* context, int64_t begin, int64_t end) {
   return 0;
 }
 
-PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
-
 // Orders dimensions by the output's strides, outermost first, and merges neighbours.
 void arrange(Nest* nest) {
   if (nest->ndim <= 1) return;
@@ -210,19 +208,7 @@ bool overlaps_differently(PyArrayObject* out, PyArrayObject* input) {
     same = PyArray_DIM(out, d) == PyArray_DIM(input, d) &&
            PyArray_STRIDE(out, d) == PyArray_STRIDE(input, d);
   }
-  if (same) return false;
-  char* ends[2][2];
-  PyArrayObject* arrays[2] = {out, input};
-  for (int i = 0; i < 2; ++i) {
-    ends[i][0] = ends[i][1] = PyArray_BYTES(arrays[i]);
-    for (int d = 0; d < PyArray_NDIM(arrays[i]); ++d) {
-      if (PyArray_DIM(arrays[i], d) == 0) return false;
-      npy_intp reach = (PyArray_DIM(arrays[i], d) - 1) * PyArray_STRIDE(arrays[i], d);
-      ends[i][reach < 0 ? 0 : 1] += reach;
-    }
-    ends[i][1] += PyArray_ITEMSIZE(arrays[i]);
-  }
-  return ends[0][0] < ends[1][1] && ends[1][0] < ends[0][1];
+  return !same && extent_of(out).overlaps(extent_of(input));
 }
 
 // Broadcasts the inputs' shapes; -1 with an error.

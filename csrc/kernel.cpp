@@ -75,7 +75,7 @@ PyObject* kernel_call(PyObject* self, PyObject* args, PyObject*) {
       PyErr_Format(PyExc_TypeError, "kernel argument %zd is no array: %R", i, item);
       break;
     }
-    buffers[i] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(item));
+    buffers[i] = PyArray_DATA(as_array(item));
   }
   if (!buffers) PyErr_NoMemory();
   if (!PyErr_Occurred()) {

@@ -3,8 +3,6 @@
 
 #include "common.h"
 
-#include <structmember.h>
-
 namespace tp {
 
 // Runs iterations [begin, end) of the flattened outer loop nest; returns 0, or 1 + the number of the

@@ -246,8 +246,6 @@ void run_product(Product* p) {
 
 // ---- arrays ---------------------------------------------------------------------------------
 
-PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
-
 Matrix matrix_of(PyArrayObject* array) {
   int n = PyArray_NDIM(array);
   npy_intp unit = PyArray_ITEMSIZE(array);
@@ -264,20 +262,6 @@ PyArrayObject* readable(PyArrayObject* array) {
     return array;
   }
   return as_array(PyArray_NewCopy(array, NPY_CORDER));
-}
-
-bool may_overlap(PyArrayObject* a, PyArrayObject* b) {
-  char* ends[2][2];
-  PyArrayObject* arrays[2] = {a, b};
-  for (int i = 0; i < 2; ++i) {
-    ends[i][0] = ends[i][1] = PyArray_BYTES(arrays[i]);
-    for (int d = 0; d < PyArray_NDIM(arrays[i]); ++d) {
-      npy_intp reach = (PyArray_DIM(arrays[i], d) - 1) * PyArray_STRIDE(arrays[i], d);
-      ends[i][reach < 0 ? 0 : 1] += reach;
-    }
-    ends[i][1] += PyArray_ITEMSIZE(arrays[i]);
-  }
-  return ends[0][0] < ends[1][1] && ends[1][0] < ends[0][1];
 }
 
 // Byte strides of the batch dimensions, 0 where the operand is broadcast.
@@ -383,7 +367,7 @@ bool multiply_into(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
   int transpose;
   Int leading;
   bool direct = PyArray_ISALIGNED(out) && blas_form(matrix_of(out), &transpose, &leading) &&
-                !may_overlap(a, out) && !may_overlap(b, out);
+                !extent_of(out).overlaps(extent_of(a)) && !extent_of(out).overlaps(extent_of(b));
   for (int d = 0; direct && d < PyArray_NDIM(out) - 2; ++d) {
     direct = PyArray_DIM(out, d) == 1 || PyArray_STRIDE(out, d) != 0;
   }

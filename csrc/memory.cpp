@@ -203,7 +203,7 @@ static PyObject* array_on_block(const DTypeEntry* dtype, int ndim, const npy_int
     return nullptr;
   }
   // Steals the block, also on failure.
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array),
+  if (PyArray_SetBaseObject(as_array(array),
                             reinterpret_cast<PyObject*>(block)) < 0) {
     Py_DECREF(array);
     return nullptr;

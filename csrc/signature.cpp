@@ -42,7 +42,7 @@ int64_t met_before(Mark* mark, uint64_t pass, int64_t index) {
 
 Packed pack_tensor(Signature* signature, TensorObject* tensor, uint64_t pass, int64_t index) {
   if (!tensor->array || !tensor->storage) return Packed::foreign;
-  auto* array = reinterpret_cast<PyArrayObject*>(tensor->array);
+  auto* array = as_array(tensor->array);
   int ndim = PyArray_NDIM(array);
   const DTypeEntry* dtype = dtype_from_type_num(PyArray_TYPE(array));
   if (!dtype) return Packed::foreign;

@@ -1,8 +1,6 @@
 // Storage and TensorBase: the C part of a tensor, and how NumPy arrays become tensors.
 #include "common.h"
 
-#include <structmember.h>
-
 namespace tp {
 
 namespace {
@@ -134,7 +132,7 @@ PyObject* owner_of(PyObject* array) {
   for (;;) {
     PyObject* base = nullptr;
     if (PyArray_Check(owner)) {
-      base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(owner));
+      base = PyArray_BASE(as_array(owner));
     } else if (PyMemoryView_Check(owner)) {
       base = PyMemoryView_GET_BASE(owner);
     }
@@ -265,19 +263,19 @@ PyObject* from_meta(PyObject* self, const char* name) {
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  auto* array = reinterpret_cast<PyArrayObject*>(as_tensor(self)->array);
+  auto* array = as_array(as_tensor(self)->array);
   if (!array) return from_meta(self, "shape");
   return tuple_of(PyArray_NDIM(array), PyArray_DIMS(array), 1);
 }
 
 PyObject* get_strides(PyObject* self, void*) {
-  auto* array = reinterpret_cast<PyArrayObject*>(as_tensor(self)->array);
+  auto* array = as_array(as_tensor(self)->array);
   if (!array) return from_meta(self, "strides");
   return tuple_of(PyArray_NDIM(array), PyArray_STRIDES(array), PyArray_ITEMSIZE(array));
 }
 
 PyObject* get_ndim(PyObject* self, void*) {
-  auto* array = reinterpret_cast<PyArrayObject*>(as_tensor(self)->array);
+  auto* array = as_array(as_tensor(self)->array);
   if (array) return PyLong_FromLong(PyArray_NDIM(array));
   PyObject* shape = from_meta(self, "shape");
   if (!shape) return nullptr;
@@ -326,7 +324,7 @@ const DTypeEntry* check_array(PyObject* object) {
     PyErr_Format(PyExc_TypeError, "expected a NumPy array, got %.100s", Py_TYPE(object)->tp_name);
     return nullptr;
   }
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  auto* array = as_array(object);
   const DTypeEntry* dtype = dtype_from_type_num(PyArray_TYPE(array));
   if (!dtype) {
     PyErr_Format(PyExc_TypeError, "tensors cannot hold NumPy dtype %R; convert with .astype first",
@@ -359,7 +357,7 @@ PyTypeObject TensorBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 uint64_t next_stamp() { return ++last_stamp; }
 
 PyObject* wrap_fresh(PyObject* array, const DTypeEntry* dtype) {
-  PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(array));
+  PyObject* base = PyArray_BASE(as_array(array));
   StorageObject* storage = storage_new(base ? base : array);
   return storage ? make_tensor(array, storage, dtype) : nullptr;
 }

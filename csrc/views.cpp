@@ -5,24 +5,17 @@ namespace tp {
 
 namespace {
 
-// The lowest address of the owner's memory and the one after the highest; equal when it is empty.
-void memory_of(PyObject* array, const char** low, const char** high) {
-  while (PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(array))) {
+// The memory that a view may reach: that of the last array in the chain of bases.
+Extent memory_of(PyObject* array) {
+  while (PyObject* base = PyArray_BASE(as_array(array))) {
     if (!PyArray_Check(base)) break;
     array = base;
   }
-  auto* owner = reinterpret_cast<PyArrayObject*>(array);
-  *low = *high = PyArray_BYTES(owner);
-  if (PyArray_SIZE(owner) == 0) return;
-  for (int d = 0; d < PyArray_NDIM(owner); ++d) {
-    npy_intp extent = (PyArray_DIM(owner, d) - 1) * PyArray_STRIDE(owner, d);
-    (extent < 0 ? *low : *high) += extent;
-  }
-  *high += PyArray_ITEMSIZE(owner);
+  return extent_of(as_array(array));
 }
 
 // Element distances [*first, *last] from data that the shape and strides touch; overflow is an error.
-bool extent_of(int ndim, const npy_intp* shape, const npy_intp* strides, npy_intp* first,
+bool touched(int ndim, const npy_intp* shape, const npy_intp* strides, npy_intp* first,
                npy_intp* last) {
   for (int d = 0; d < ndim; ++d) {
     npy_intp extent;
@@ -43,7 +36,7 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     PyErr_SetString(PyExc_TypeError, "view(array, shape, strides, offset)");
     return nullptr;
   }
-  auto* array = reinterpret_cast<PyArrayObject*>(args[0]);
+  auto* array = as_array(args[0]);
   npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], unit = PyArray_ITEMSIZE(array);
   int ndim = parse_sizes(args[1], shape, "shape");
   if (ndim < 0) return nullptr;
@@ -64,18 +57,17 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     PyErr_Format(PyExc_ValueError, "sizes must not be negative, got shape %R", args[1]);
     return nullptr;
   }
-  const char *low, *high;
-  memory_of(args[0], &low, &high);
+  Extent memory = memory_of(args[0]);
+  npy_intp begin = (memory.low - PyArray_BYTES(array)) / unit;
+  npy_intp end = (memory.high - PyArray_BYTES(array)) / unit;
   npy_intp first = offset, last = offset;
-  bool inside = is_empty || (extent_of(ndim, shape, strides, &first, &last) &&
-                             first >= (low - PyArray_BYTES(array)) / unit &&
-                             last < (high - PyArray_BYTES(array)) / unit);
+  bool inside = is_empty || (touched(ndim, shape, strides, &first, &last) &&
+                             first >= begin && last < end);
   if (!inside) {
     PyErr_Format(PyExc_ValueError,
                  "a view of shape %R, strides %R and offset %zd leaves the memory, which has "
                  "elements %zd to %zd counted from the tensor's first",
-                 args[1], args[2], offset, (low - PyArray_BYTES(array)) / unit,
-                 (high - PyArray_BYTES(array)) / unit - 1);
+                 args[1], args[2], offset, begin, end - 1);
     return nullptr;
   }
   for (int d = 0; d < ndim; ++d) strides[d] = is_empty ? unit : strides[d] * unit;
@@ -84,7 +76,7 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   PyObject* made = PyArray_NewFromDescr(
       &PyArray_Type, PyArray_DESCR(array), ndim, shape, strides, data,
       PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED), nullptr);
-  if (made && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(made), Py_NewRef(args[0])) < 0) {
+  if (made && PyArray_SetBaseObject(as_array(made), Py_NewRef(args[0])) < 0) {
     Py_CLEAR(made);
   }
   return made;
@@ -96,12 +88,11 @@ PyObject* reach(PyObject*, PyObject* object) {
     PyErr_Format(PyExc_TypeError, "expected a NumPy array, got %.100s", Py_TYPE(object)->tp_name);
     return nullptr;
   }
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  const char *low, *high;
-  memory_of(object, &low, &high);
+  PyArrayObject* array = as_array(object);
+  Extent memory = memory_of(object);
   npy_intp unit = PyArray_ITEMSIZE(array);
-  return Py_BuildValue("nn", (low - PyArray_BYTES(array)) / unit,
-                       (high - PyArray_BYTES(array)) / unit - 1);
+  return Py_BuildValue("nn", (memory.low - PyArray_BYTES(array)) / unit,
+                       (memory.high - PyArray_BYTES(array)) / unit - 1);
 }
 
 }  // namespace tp
