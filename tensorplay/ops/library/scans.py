@@ -1,0 +1,62 @@
+"""Scans: partial sums along a dimension.
+
+>>> import tensorplay as tp
+>>> tp.cumsum(tp.tensor([1, 2, 3]), 0)
+tensor([1, 3, 6])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tensorplay.core import layout
+from tensorplay.core.dtypes import DType, float64, int32, int64
+from tensorplay.core.errors import DimensionError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.arrays import convert
+from tensorplay.ops.declare import structured
+from tensorplay.ops.kinds.pointwise import dtype_of
+from tensorplay.ops.quiet import quiet
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+
+def _result_dtype(source: DType, asked: DType | None) -> DType:
+    return asked or (int64 if source.kind in "biu" else source)
+
+
+def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta:
+    layout.normalize_dim("cumsum", dim, input.ndim)
+    return TensorMeta(input.shape, _result_dtype(input.dtype, dtype), input.device)
+
+
+@structured(meta=_cumsum_meta, method=True, linear=True)
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
+    dim = layout.normalize_dim("cumsum", dim, input.ndim)
+    result = _result_dtype(dtype_of(input), dtype)
+    wide = convert(convert(input, dtype=result), dtype=result.compute)
+    if wide.ndim and wide.size:
+        wide = quiet(np.add.accumulate, wide, axis=dim, dtype=wide.dtype)
+    return np.array(convert(wide, dtype=result), order="C")
+
+
+@cumsum.gradient("input")
+def _(grad: Tensor, dim: int) -> Tensor:
+    return grad.flip(dim).cumsum(dim).flip(dim) if grad.ndim else grad
+
+
+@cumsum.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((3, 4), layout="transposed"), 0)
+    yield sample(Arg((5,), int32, layout="reversed"), -1)
+    yield sample(Arg((2, 3)), 0, dtype=float64)
+    yield sample(Arg(()), 0)
+    yield sample(Arg((0, 3)), 0)
+    yield bad(DimensionError, "cumsum", Arg((2, 3)), 2)
