@@ -17,13 +17,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
+from tensorplay.tensor import Tensor
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from weakref import ReferenceType
 
     from tensorplay.core.device import Device
     from tensorplay.core.dtypes import DType
-    from tensorplay.tensor import Tensor
 
 Gradients: TypeAlias = "tuple[Tensor | None, ...]"
 Edge: TypeAlias = "tuple[Node | Tensor, int]"
@@ -41,7 +42,7 @@ class Node:
     def __init__(self, edges: tuple[Edge | None, ...]) -> None:
         """Make a node whose inputs' gradients flow to ``edges``; its outputs are described afterwards."""
         self.edges = edges
-        self.outputs: tuple[OutputSpec, ...] = ()
+        self.outputs: tuple[OutputSpec | None, ...] = ()
         self.hooks: dict[int, dict[int, TensorHook]] | None = None
         self.retained: dict[int, ReferenceType[Tensor]] | None = None
         self.sequence = next(_sequence)
@@ -66,9 +67,12 @@ class Node:
     def release(self) -> None:
         """Drop what was saved for the backward pass."""
 
-    def describe_outputs(self, tensors: Sequence[Tensor]) -> None:
-        """Note shape, dtype and device of the outputs, which incoming gradients must have."""
-        self.outputs = tuple((t.shape, t.dtype, t.device) for t in tensors)
+    def describe_outputs(self, values: Sequence[object]) -> None:
+        """Note shape, dtype and device of the outputs that are tensors, as gradients must have."""
+        self.outputs = tuple(
+            (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
+            for value in values
+        )
 
     def add_hook(self, output: int, hook: TensorHook) -> RemovableHandle:
         """Call ``hook`` with the whole gradient of an output before it passes through the node."""

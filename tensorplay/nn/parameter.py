@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from tensorplay.core.errors import DTypeError
+from tensorplay.functions import empty
 from tensorplay.tensor import Tensor
 
 
@@ -18,8 +19,13 @@ class Parameter(Tensor):
     It shares the memory of ``data``; its gradient history is its own.
     """
 
-    def __new__(cls, data: Tensor, requires_grad: bool = True) -> Parameter:
-        """Share the memory of ``data``, which must be of a floating dtype to want a gradient."""
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        """Share the memory of ``data``, which must be of a floating dtype to want a gradient.
+
+        Without ``data`` the parameter is empty, of shape (0,).
+        """
+        if data is None:
+            data = empty((0,))
         if requires_grad and not data.dtype.is_differentiable:
             raise DTypeError(
                 f"a parameter of dtype {data.dtype} cannot have a gradient; convert it to a "

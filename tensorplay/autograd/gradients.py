@@ -1,0 +1,168 @@
+"""`grad` and `backward`: the engine's two front doors.
+
+>>> import tensorplay as tp
+>>> x = tp.tensor(3.0, requires_grad=True)
+>>> y = x * x
+>>> (first,) = tp.autograd.grad(y, x, create_graph=True)
+>>> tp.autograd.grad(first, x)
+(tensor(2.),)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, overload
+
+from tensorplay.autograd.engine import edge_key, propagate
+from tensorplay.autograd.grad_mode import set_grad_enabled
+from tensorplay.autograd.tensor_state import accumulate_grad, gradient_edge
+from tensorplay.core.errors import ArgumentError, GradientError, ShapeError
+from tensorplay.functions import ones_like, zeros_like
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tensorplay.autograd.node import Edge
+
+
+@overload
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: Literal[False] | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]: ...
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of the sum of ``outputs · grad_outputs`` by each of ``inputs``.
+
+    - ``grad_outputs``: one tensor an output; None stands for 1 and needs a one-element output.
+    - ``retain_graph``: keep what was saved, for another pass (default: as ``create_graph``).
+    - ``create_graph``: record the pass itself, so that its results can be differentiated.
+    - ``allow_unused``: give None for an input that the outputs do not depend on, instead of an
+      error; ``materialize_grads`` gives zeros.
+
+    No ``.grad`` is touched.
+    """
+    wanted = _tensors(inputs, "inputs")
+    edges = []
+    for i, tensor in enumerate(wanted):
+        edge = gradient_edge(tensor)
+        if edge is None:
+            raise GradientError(
+                f"input {i} does not require a gradient; call requires_grad_() on it before it is used"
+            )
+        edges.append(edge)
+    keep = create_graph if retain_graph is None else retain_graph
+    with set_grad_enabled(create_graph):
+        roots = _roots(_tensors(outputs, "outputs"), grad_outputs)
+        found = propagate(roots, edges, keep_graph=keep)
+    results: list[Tensor | None] = []
+    for i, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
+        entry = found.get(edge_key(edge))
+        if entry is not None:
+            results.append(entry[1])
+        elif materialize_grads:
+            results.append(zeros_like(tensor.detach()))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise GradientError(
+                f"input {i} was not used to compute the outputs; allow_unused=True gives None for it, "
+                "materialize_grads=True zeros"
+            )
+    return tuple(results)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Add the gradients of the sum of ``tensors · grad_tensors`` to the ``.grad`` of all leaves.
+
+    With ``inputs``, to the ``.grad`` of these tensors only. Arguments are those of `grad`.
+    """
+    keep = create_graph if retain_graph is None else retain_graph
+    targets: dict[tuple[int, int], Tensor] = {}
+    edges: list[Edge] | None = None
+    if inputs is not None:
+        edges = []
+        for i, tensor in enumerate(_tensors(inputs, "inputs")):
+            edge = gradient_edge(tensor)
+            if edge is None:
+                raise GradientError(f"inputs[{i}] does not require a gradient")
+            edges.append(edge)
+            targets[edge_key(edge)] = tensor
+    with set_grad_enabled(create_graph):
+        roots = _roots(_tensors(tensors, "tensors"), grad_tensors)
+        found = propagate(roots, edges, keep_graph=keep)
+        while found:
+            key, (edge, gradient) = found.popitem()
+            target = targets.get(key, edge[0])
+            accumulate_grad(target, gradient, keep_history=create_graph)
+            
+
+
+def _tensors(value: Tensor | Sequence[Tensor], what: str) -> list[Tensor]:
+    tensors = [value] if isinstance(value, Tensor) else list(value)
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"{what}[{i}] must be a tensor, not {type(tensor).__name__}")
+    return tensors
+
+
+def _roots(
+    outputs: list[Tensor], grad_outputs: Tensor | Sequence[Tensor | None] | None
+) -> list[tuple[Edge, Tensor]]:
+    """Pair the edges of the outputs with their gradients."""
+    if grad_outputs is None or isinstance(grad_outputs, Tensor):
+        seeds: list[Tensor | None] = [grad_outputs] * (1 if grad_outputs is not None else len(outputs))
+    else:
+        seeds = list(grad_outputs)
+    if len(seeds) != len(outputs):
+        raise ArgumentError(f"{len(outputs)} outputs need as many gradients, got {len(seeds)}")
+    roots = []
+    for i, (output, seed) in enumerate(zip(outputs, seeds, strict=True)):
+        edge = gradient_edge(output)
+        if edge is None:
+            raise GradientError(
+                f"output {i} of shape {tuple(output.shape)} has no gradient: nothing it was computed "
+                "from requires one (or it was computed under no_grad, or detached)"
+            )
+        if seed is None:
+            if output.numel() != 1:
+                raise GradientError(
+                    f"output {i} has shape {tuple(output.shape)}: a gradient is made without asking "
+                    "for one element only; reduce it, for instance with sum(), or pass its gradient"
+                )
+            seed = ones_like(output.detach())
+        elif tuple(seed.shape) != tuple(output.shape):
+            raise ShapeError(
+                f"output {i} has shape {tuple(output.shape)}, but its gradient "
+                f"has shape {tuple(seed.shape)}"
+            )
+        roots.append((edge, seed))
+    return roots

@@ -1,0 +1,120 @@
+"""What autograd keeps about tensors: where gradients flow to, hooks, and ``.grad``.
+
+A view's history follows its base: when something was written into the base, or through another
+view of it, the base has a new node, and the view is made again from it (`refresh_view`) before
+anyone looks at its history.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING
+
+from tensorplay import dispatch
+from tensorplay.autograd.node import Node, RemovableHandle
+from tensorplay.core.errors import GradientError
+
+if TYPE_CHECKING:
+    from tensorplay.autograd.node import Edge, TensorHook
+    from tensorplay.tensor import Tensor
+
+_NO_HOOKS: dict[int, TensorHook] = {}
+_leaf_hooks: dict[int, tuple[weakref.ReferenceType[Tensor], dict[int, TensorHook]]] = {}
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """Return where the gradient of ``tensor`` flows to, None where it wants none."""
+    if tensor._view is not None:  # noqa: SLF001 - the member that dispatch sets
+        refresh_view(tensor)
+    node: Node | None = tensor.grad_fn
+    if node is not None:
+        return node, tensor.output_nr
+    return (tensor, 0) if tensor.requires_grad else None
+
+
+def attach(tensor: Tensor, node: Node, output: int) -> None:
+    """Make ``tensor`` the output number ``output`` of ``node``."""
+    tensor.grad_fn, tensor.output_nr, tensor.requires_grad = node, output, True
+
+
+def refresh_view(view: Tensor) -> None:
+    """Take the history over that the base has got since the view was made."""
+    step = view._view  # noqa: SLF001
+    now = dispatch.history_number(step.base)
+    if step.history == now:
+        return
+    with dispatch.set_grad_enabled(True):
+        made_again = dispatch.replay_view(step.base, dispatch.view_steps(view))[-1]
+    view.grad_fn, view.output_nr = made_again.grad_fn, made_again.output_nr
+    view.requires_grad = made_again.requires_grad
+    step.history = now
+
+
+def register_hook(tensor: Tensor, hook: TensorHook) -> RemovableHandle:
+    """Call ``hook(grad)`` whenever the gradient of ``tensor`` is complete.
+
+    What the hook returns, unless None, replaces the gradient. It runs once a backward pass.
+    """
+    edge = gradient_edge(tensor)
+    if edge is None:
+        raise GradientError("a hook needs a tensor that requires a gradient")
+    if isinstance(edge[0], Node):
+        return edge[0].add_hook(edge[1], hook)
+    key = id(tensor)
+    entry = _leaf_hooks.get(key)
+    if entry is None:
+        reference = weakref.ref(tensor, lambda _: _leaf_hooks.pop(key, None))
+        entry = _leaf_hooks[key] = reference, {}
+    return RemovableHandle(entry[1], hook)
+
+
+def leaf_hooks(leaf: Tensor) -> dict[int, TensorHook]:
+    """Return the hooks of a leaf tensor."""
+    entry = _leaf_hooks.get(id(leaf))
+    return _NO_HOOKS if entry is None else entry[1]
+
+
+def retain_grad(tensor: Tensor) -> None:
+    """Keep the gradient of a tensor that is not a leaf in its ``.grad``, too."""
+    edge = gradient_edge(tensor)
+    if edge is None:
+        raise GradientError("retain_grad needs a tensor that requires a gradient")
+    if isinstance(edge[0], Node):
+        if edge[0].retained is None:
+            edge[0].retained = {}
+        edge[0].retained[edge[1]] = weakref.ref(tensor)
+
+
+def retains_grad(tensor: Tensor) -> bool:
+    """Whether `retain_grad` was called on this tensor, which is not a leaf."""
+    node: Node | None = tensor.grad_fn
+    if node is None or node.retained is None:
+        return False
+    reference = node.retained.get(tensor.output_nr)
+    return reference is not None and reference() is tensor
+
+
+def accumulate_grad(tensor: Tensor, box: list[Tensor], *, keep_history: bool) -> None:
+    """Add the gradient in ``box`` to ``tensor.grad``, and empty the box.
+
+    The first gradient becomes ``.grad`` itself when nothing else can see its memory and it lies in
+    memory as the tensor does, else a copy does, so that later changes to ``.grad`` reach nobody.
+    Later ones are added in place unless the pass is recorded (``keep_history``). The box must hold
+    the caller's only reference.
+    """
+    grad = box.pop()
+    old = tensor.grad
+    if old is not None:
+        if keep_history:
+            tensor.grad = old + grad
+        else:
+            old.add_(grad)
+        return
+    storage = grad.storage
+    is_own = (
+        grad.strides == tensor.strides
+        and sys.getrefcount(grad) == 2  # this frame and the argument of getrefcount
+        and sys.getrefcount(storage) == 3  # the tensor, too
+    )
+    tensor.grad = grad if is_own else grad.clone()

@@ -1,0 +1,145 @@
+"""Softmax and its relatives: composites with written gradients.
+
+The gradients read the result instead of the input, as softmax' is a function of softmax. Half types
+are computed in float32 throughout and rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tensorplay.core import layout
+from tensorplay.core.dtypes import DType, float64
+from tensorplay.core.errors import DimensionError
+from tensorplay.ops.declare import composite
+from tensorplay.ops.registry import tp
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import Dims
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+
+def widen(x: Tensor, dtype: DType | None = None) -> Tensor:
+    """Return ``x`` in ``dtype``, or in the dtype in which its own dtype is computed."""
+    return x.to(x.dtype.compute if dtype is None else dtype.compute)
+
+
+@composite(method=True)
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """``exp(input) / Σ exp(input)`` along ``dim``.
+
+    The largest element is subtracted first, so nothing overflows. A row whose elements are all −∞, or
+    that holds +∞ or NaN, gives NaN. ``dtype`` converts the input first.
+    """
+    x = widen(input, dtype)
+    if x.numel() != 0:
+        x = x - x.amax(dim, keepdim=True)
+    e = x.exp()
+    return (e / e.sum(dim, keepdim=True)).to(dtype or input.dtype)
+
+
+@softmax.gradient("input")
+def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    y, g = widen(result), widen(grad)
+    product = g * y
+    return product - y * product.sum(dim, keepdim=True)
+
+
+@softmax.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((2, 3, 4), layout="transposed"), -2)
+    yield sample(Arg(()), 0)
+    yield sample(Arg((2, 0)), 1)
+    yield sample(Arg((2, 3)), 0, dtype=float64)
+    yield bad(DimensionError, "dim", Arg((2, 3)), 2)
+
+
+@composite(method=True)
+def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """``input − log Σ exp(input)`` along ``dim``, without overflow or cancellation."""
+    x = widen(input, dtype)
+    if x.numel() != 0:
+        x = x - x.amax(dim, keepdim=True)
+    return (x - x.exp().sum(dim, keepdim=True).log()).to(dtype or input.dtype)
+
+
+@log_softmax.gradient("input")
+def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    g = widen(grad)
+    return g - widen(result).exp() * g.sum(dim, keepdim=True)
+
+
+@log_softmax.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((2, 3, 4), layout="transposed"), -2)
+    yield sample(Arg(()), 0)
+    yield sample(Arg((2, 0)), 1)
+    yield bad(DimensionError, "dim", Arg((2, 3)), -3)
+
+
+@composite(method=True)
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log Σ exp(input)`` over ``dim``, without overflow; −∞ where there is nothing to add."""
+    x = widen(input)
+    if x.numel() == 0:
+        return x.exp().sum(dim, keepdim).log().to(input.dtype)
+    top = x.amax(dim, keepdim=True)
+    top = tp.where(top.abs() == math.inf, 0.0, top)
+    total = (x - top).exp().sum(dim, keepdim=True).log() + top
+    if not keepdim:
+        total = total.squeeze(dim)
+    return total.to(input.dtype)
+
+
+@logsumexp.gradient("input")
+def _(grad: Tensor, input: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    y, g = widen(result), widen(grad)
+    if not keepdim:
+        y, g = _kept(y, input, dim), _kept(g, input, dim)
+    y = tp.where(y == -math.inf, 0.0, y)
+    return g * (widen(input) - y).exp()
+
+
+def _kept(x: Tensor, input: Tensor, dim: Dims) -> Tensor:
+    """Put the reduced dimensions back with size 1."""
+    dims = layout.normalize_dims("logsumexp", dim, input.ndim)
+    return x.reshape(tuple(1 if d in dims else n for d, n in enumerate(input.shape)))
+
+
+@logsumexp.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((2, 3, 4), layout="transposed"), (0, -1), True)
+    yield sample(Arg(()), 0)
+    yield sample(Arg((2, 0)), 1)
+    yield bad(DimensionError, "dim", Arg((2, 3)), 2)
+
+
+@composite(public=False)
+def masked_softmax(input: Tensor, dim: int) -> Tensor:
+    """`softmax`, but zeros where all elements are −∞: rows of attention in which every key is masked."""
+    x = widen(input)
+    if x.numel() != 0:
+        top = x.amax(dim, keepdim=True)
+        x = x - tp.where(top == -math.inf, 0.0, top)
+    e = x.exp()
+    total = e.sum(dim, keepdim=True)
+    return (e / tp.where(total == 0.0, 1.0, total)).to(input.dtype)
+
+
+@masked_softmax.gradient("input")
+def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    y, g = widen(result), widen(grad)
+    product = g * y
+    return product - y * product.sum(dim, keepdim=True)
+
+
+@masked_softmax.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((2, 2), values=[[-math.inf, -math.inf], [0.5, -math.inf]]), 1)
