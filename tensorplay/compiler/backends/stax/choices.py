@@ -115,6 +115,12 @@ def near_divisor(n: int, wanted: int) -> int:
     return min(candidates, key=lambda d: abs(d - wanted), default=wanted)
 
 
+def moments_in_one_pass(row_bytes: int, target: Target) -> bool:
+    """Say whether mean and variance of a row come from one pass: where a second would not hit the cache."""
+    limit = target.l2_bytes if isinstance(target, CpuTarget) else 4 * MAX_GPU_ROW
+    return row_bytes > limit
+
+
 # ---- fusion --------------------------------------------------------------------------------------
 
 MAX_NODES = 256

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tensorplay.compiler.backends.stax.index import Expr, Symbol
+from tensorplay.compiler.backends.stax.index import Expr, Monomial, Symbol
 from tensorplay.compiler.backends.stax.intervals import Interval
 from tensorplay.compiler.backends.stax.matching import Match, match_loops
 from tensorplay.compiler.backends.stax.schedule import Reason, Refusal
@@ -84,9 +84,9 @@ class Cluster:
         return max(node.iterations for node in self.nodes)
 
     @cached_property
-    def has_indirect_write(self) -> bool:
-        """Say whether a node writes to places that depend on data."""
-        return any(node.has_indirect_write for node in self.nodes)
+    def is_update(self) -> bool:
+        """Say whether a node changes a buffer that was filled before."""
+        return any(node.is_update for node in self.nodes)
 
     @cached_property
     def is_reduction(self) -> bool:
@@ -100,7 +100,7 @@ class Cluster:
         for node in self.nodes:
             if node.scanned is not None:
                 fixed.add(node.scanned)
-            if node.has_indirect_write:
+            if node.is_update:
                 fixed.update(node.loops)
         return frozenset(fixed)
 
@@ -109,7 +109,7 @@ class Cluster:
         writer = self.writers.get(buffer)
         if writer is not None:
             store = writer.writes[buffer]
-            return None if store.indices else store.index
+            return store.index if store.mode == "set" else None
         direct = [load.index for _, load in self.reads[buffer] if not load.indices]
         return max(direct, key=lambda e: len(e.terms), default=None)
 
@@ -126,13 +126,15 @@ def fuse(a: Cluster, b: Cluster, source: SymbolSource) -> Cluster | Refusal:
     if not shared:
         return Refusal(Reason.NO_SHARED_DATA)
     for one, other in ((a, b), (b, a)):
-        if one.has_indirect_write:
+        if one.is_update:
             for buffer, node in one.writers.items():
-                if node.has_indirect_write and buffer in other.touched:
+                if node.is_update and buffer in other.touched:
                     return Refusal(Reason.INDIRECT_ACCESS, f"{node.name} scatters into {buffer}")
     match = match_through(a, b, shared, source)
     joined = Cluster(
-        tuple(sorted(a.substitute(match.left).nodes + b.substitute(match.right).nodes, key=position))
+        tuple(
+            sorted(a.substitute(match.left).nodes + b.substitute(match.right).nodes, key=position)
+        )
     )
     refusal = check_dependences(joined, shared)
     return joined if refusal is None else refusal
@@ -148,9 +150,7 @@ def extents(loops: Iterable[Symbol]) -> list[int]:
     return [s.extent for s in loops]
 
 
-def match_through(
-    a: Cluster, b: Cluster, shared: Iterable[str], source: SymbolSource
-) -> Match:
+def match_through(a: Cluster, b: Cluster, shared: Iterable[str], source: SymbolSource) -> Match:
     """Match the loops of two clusters through the buffers that both touch."""
     pairs = []
     for buffer in sorted(shared):
@@ -171,8 +171,6 @@ def check_dependences(cluster: Cluster, shared: Iterable[str]) -> Refusal | None
         for reader, load in cluster.reads.get(buffer, ()):
             if reader is writer:
                 continue
-            if store.indices:
-                return Refusal(Reason.INDIRECT_ACCESS, f"{writer.name} scatters into {buffer}")
             if not stays_in_row(store.index, load.index, outer):
                 return Refusal(
                     Reason.DISTANCE,
@@ -197,7 +195,7 @@ def stays_in_row(write: Expr, read: Expr, outer: frozenset[Symbol]) -> bool:
     if any(s in outer for s in rest_write.symbols() | rest_read.symbols()):
         return False
     strides = sorted(
-        (abs(t), s.extent) for (s,), t in row_write.terms.items() if isinstance(s, Symbol)
+        (abs(t), m[0].extent) for m, t in row_write.terms.items() if isinstance(m[0], Symbol)
     )
     if len(strides) != len(outer):
         return False
@@ -222,8 +220,10 @@ def is_dense(e: Expr) -> bool:
 
 def split_row(e: Expr, outer: frozenset[Symbol]) -> tuple[Expr, Expr]:
     """Split an address into the terms of the outer loops and the rest."""
-    row = {m: c for m, c in e.terms.items() if len(m) == 1 and m[0] in outer}
-    rest = {m: c for m, c in e.terms.items() if m not in row}
+    row: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, stride in e.terms.items():
+        (row if len(monomial) == 1 and monomial[0] in outer else rest)[monomial] = stride
     return Expr(row, 0), Expr(rest, e.constant)
 
 

@@ -142,7 +142,7 @@ def choose_locals(
     segment_of = {n.name: k for k, p in enumerate(placements) for n in p.nodes}
     chosen: dict[str, Local] = {}
     for buffer, writer in cluster.writers.items():
-        if buffer in needed_outside or writer.has_indirect_write:
+        if buffer in needed_outside or writer.is_update:
             continue
         index = writer.writes[buffer].index
         readers = cluster.reads.get(buffer, ())
@@ -231,7 +231,7 @@ class GroupBuilder:
             reads=tuple(sorted(loads - stores, key=name_order)),
             writes=tuple(sorted(stores - updates, key=name_order)),
             updates=tuple(sorted(updates, key=name_order)),
-            parallel=not self.cluster.has_indirect_write,
+            parallel=not self.cluster.is_update,
             checks=tuple(self.checks),
             index_bits=index_bits(instructions, self.buffers),
             operations=sum(n.cost * n.iterations for n in self.cluster.nodes),
@@ -296,7 +296,7 @@ class GroupBuilder:
         late = store.value < 0 or isinstance(builder.body[store.value], Reduce)
         put = builder.add_after if late else append_to(builder)
         local = self.locals_by_buffer.get(store.buffer)
-        if not late and store.mode == "set" and not store.indices and store.mask is None:
+        if not late and store.mode == "set" and store.mask is None:
             builder.stored[store.buffer, store.index] = store.value
         if local is None:
             put(store)
@@ -328,7 +328,7 @@ def renumbered(store: Store, new: Mapping[ValueId, ValueId]) -> Store:
 
 def is_update(store: Store) -> bool:
     """Say whether a write changes a buffer that was written before."""
-    return store.mode != "set" or bool(store.indices)
+    return store.mode != "set"
 
 
 def name_order(name: str) -> tuple[tuple[int, str], ...]:
@@ -338,7 +338,9 @@ def name_order(name: str) -> tuple[tuple[int, str], ...]:
 
 def group_name(origins: Sequence[str], number: int) -> str:
     """Return a readable name that is unique in its program."""
-    words = dict.fromkeys(o.rstrip("_0123456789") or o for o in origins if not o.startswith("primals"))
+    words = dict.fromkeys(
+        o.rstrip("_0123456789") or o for o in origins if not o.startswith("primals")
+    )
     return "_".join(["fused", *list(words)[:6], str(number)])
 
 
@@ -365,6 +367,4 @@ def traffic(instructions: Sequence[Instr], buffers: Mapping[str, BufferInfo]) ->
     for i in instructions:
         if isinstance(i, (Load, Store)):
             places[i.buffer] = max(places.get(i.buffer, 0), touched(i.index))
-    return sum(
-        min(n, buffers[b].elements) * buffers[b].dtype.itemsize for b, n in places.items()
-    )
+    return sum(min(n, buffers[b].elements) * buffers[b].dtype.itemsize for b, n in places.items())

@@ -461,7 +461,7 @@ def floor_divide(a: Expr, b: Expr) -> Expr:
     if not rest.terms:
         return whole
     low, high = rest.bounds
-    if 0 <= low and high < d:
+    if low >= 0 and high < d:
         return whole
     g, upper = split_low_part(rest, d)
     if g > 1:
@@ -477,7 +477,7 @@ def floor_divide(a: Expr, b: Expr) -> Expr:
         ):
             e = inner.divisor.constant
             return whole + floor_divide(inner.numerator + rest.constant * e, to_expr(e * d))
-    if low >= -inf and high < inf and low // d == high // d:
+    if low > -inf and high < inf and low // d == high // d:
         return whole + int(low // d)
     return whole + Expr({(FloorDiv(rest, b),): 1}, 0)
 
@@ -500,7 +500,7 @@ def remainder(a: Expr, b: Expr) -> Expr:
     if not a.terms:
         return to_expr(a.constant % d)
     low, high = a.bounds
-    if 0 <= low and high < d:
+    if low >= 0 and high < d:
         return a
     if low > -inf and high < inf and low // d == high // d:
         return a - int(low // d) * d
@@ -508,7 +508,7 @@ def remainder(a: Expr, b: Expr) -> Expr:
     if not rest.terms:
         return to_expr(rest.constant)
     low, high = rest.bounds
-    if 0 <= low and high < d:
+    if low >= 0 and high < d:
         return rest
     g, upper = split_low_part(rest, d)
     if g > 1:
@@ -559,7 +559,7 @@ def divide_by_symbols(a: Expr, b: Expr) -> Expr:
         return to_expr(1)
     whole, rest = split_multiples(a, b)
     low, high = rest.bounds
-    if 0 <= low and high < b.bounds.lower:
+    if low >= 0 and high < b.bounds.lower:
         return whole
     return whole + Expr({(FloorDiv(rest, b),): 1}, 0)
 
@@ -570,7 +570,7 @@ def remainder_by_symbols(a: Expr, b: Expr) -> Expr:
         return to_expr(0)
     _, rest = split_multiples(a, b)
     low, high = rest.bounds
-    if 0 <= low and high < b.bounds.lower:
+    if low >= 0 and high < b.bounds.lower:
         return rest
     return Expr({(Mod(rest, b),): 1}, 0)
 

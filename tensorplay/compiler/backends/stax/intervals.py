@@ -81,7 +81,7 @@ class Interval(NamedTuple):
     def __mod__(self, other: Interval) -> Interval:
         """Take every remainder, with the sign of the divisor (Python's rule)."""
         if other.lower > 0:
-            if 0 <= self.lower and self.upper < other.lower:
+            if self.lower >= 0 and self.upper < other.lower:
                 return self
             top = other.upper - 1
             return Interval(0, min(self.upper, top) if self.lower >= 0 else top)

@@ -88,7 +88,7 @@ class Pointwise:
 class Reduction:
     """For every index in ``ranges``, the merge of the values over ``reduction_ranges`` (Definition 6.1).
 
-    ``kind`` names the monoid (see ``loop_body.Reduce``); ``part`` picks one component of a ``welford`` reduction.
+    `kind` names the monoid, see `loop_body.Reduce`; `part` picks one component of a `welford` reduction.
     """
 
     dtype: DType
@@ -114,7 +114,7 @@ class Scan:
 class Scatter:
     """For every index in ``ranges``, write a value to a place of ``target`` that may depend on data.
 
-    ``inner_fn`` gives the place as an index into ``target``, and the value. ``mode`` is "set" or "add".
+    ``inner_fn`` gives the place as an index into ``target``, and the value. ``mode`` as in ``loop_body.Store``.
     """
 
     dtype: DType
@@ -202,11 +202,15 @@ Buffer: TypeAlias = InputBuffer | ComputedBuffer | ExternBuffer
 
 @dataclass(frozen=True)
 class LoopProgram:
-    """All buffers in the order of computation, and the names of those that are returned."""
+    """All buffers in the order of computation, and the names of those that are returned.
+
+    ``bodies`` holds the loop body of every computed buffer. ``fallbacks`` names the calls that have no lowering.
+    """
 
     buffers: tuple[Buffer, ...]
+    bodies: Mapping[str, LoopBody]
     outputs: tuple[str, ...]
-    refused: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def computed(self) -> tuple[ComputedBuffer, ...]:
@@ -240,37 +244,34 @@ def symbols_of(index: Index) -> tuple[Symbol, ...]:
 
 
 def record_body(
-    buffer: ComputedBuffer, dtype_of: Mapping[str, DType], target: FixedLayout
+    data: Loops, name: str, place: Callable[[Index], Expr], dtype_of: Mapping[str, DType]
 ) -> LoopBody:
-    """Run the buffer's ``inner_fn`` once and return its loop body; ``target`` is the layout that it writes to.
+    """Run an ``inner_fn`` once and return the loop body that writes buffer ``name``; ``place`` gives addresses in it.
 
     Loops of one iteration are dropped, since their variable is the constant zero.
     """
     handler = RecordingHandler(dtype_of)
-    data = buffer.data
     index = loop_variables("i", data.ranges)
     reduced: Index = ()
     scanned = None
     match data:
         case Pointwise():
-            value = handler.token(data.inner_fn(handler, index))
-            handler.store(buffer.storage, target.address(index), value)
+            handler.store(name, place(index), handler.token(data.inner_fn(handler, index)))
         case Reduction():
             reduced = loop_variables("r0_", data.reduction_ranges)
             values = [handler.token(v) for v in data.inner_fn(handler, index, reduced)]
             result = handler.reduce(data.kind, values, data.dtype)
             if data.part is not None:
                 result = handler.part(result, data.part, data.dtype)
-            handler.store(buffer.storage, target.address(index), result)
+            handler.store(name, place(index), result)
         case Scan():
             value = handler.token(data.inner_fn(handler, index))
             running = handler.scan(data.kind, value, data.dtype)
-            handler.store(buffer.storage, target.address(index), running)
+            handler.store(name, place(index), running)
             scanned = index[data.dim].as_symbol() if data.ranges else None
         case Scatter():
-            place, scattered = data.inner_fn(handler, index)
-            token = handler.token(scattered)
-            handler.store(buffer.storage, target.address(place), token, data.mode)
+            where, scattered = data.inner_fn(handler, index)
+            handler.store(name, place(where), handler.token(scattered), data.mode)
     return LoopBody(
         symbols_of(index), symbols_of(reduced), handler.finish(), scanned, tuple(handler.checks)
     )

@@ -110,10 +110,10 @@ class Reduce:
     """Merge ``args`` over all reduced loops of the segment, from the identity of the monoid ``kind``.
 
     The value exists only after those loops: only instructions of ``Segment.after`` (in a ``LoopBody``: later
-    ``Store``\\ s) may use it. Kinds and operands: ``sum``, ``prod``, ``max``, ``min``, ``any``, ``all``, ``xor_sum``
+    ``Store``s) may use it. Kinds and operands: ``sum``, ``prod``, ``max``, ``min``, ``any``, ``all``, ``xor_sum``
     take one value of ``dtype``; a NaN wins in ``max`` and ``min``. ``argmax`` and ``argmin`` take (value, index) with
     index int64 and give the index of the extreme, the first NaN before any number, the smaller index on ties.
-    ``welford`` takes one value and has three parts, see ``Part``.
+    `welford` takes one value and has three parts, see `Part`.
     """
 
     kind: str
@@ -123,7 +123,7 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One component of a reduction with several: ``welford`` has mean (0), sum of squared distances (1), count (2)."""
+    """One component of a `welford` reduction: mean (0), sum of squared distances (1), count (2)."""
 
     reduction: ValueId
     position: int
@@ -143,7 +143,9 @@ class Scan:
 class Store:
     """Write ``value`` to element ``index`` of a buffer. Defines no value.
 
-    ``mode`` is "set", or "add": then it adds to what is there, and several iterations may hit one element.
+    ``mode`` "set": the element's one definition; the place is a different one in every iteration. The others change a
+    buffer that an earlier kernel filled, several iterations may hit one element, and iterations run in order:
+    "overwrite" (the last one wins), "add", "prod", "max", "min" (combine with what is there).
     """
 
     buffer: str
@@ -163,7 +165,17 @@ class StoreLocal:
 
 
 Instr: TypeAlias = (
-    Compute | Constant | IndexExpr | Load | LoadLocal | CheckBounds | Reduce | Part | Scan | Store | StoreLocal
+    Compute
+    | Constant
+    | IndexExpr
+    | Load
+    | LoadLocal
+    | CheckBounds
+    | Reduce
+    | Part
+    | Scan
+    | Store
+    | StoreLocal
 )
 
 
@@ -185,7 +197,13 @@ class LoopBody:
         """Return the loops and one instruction a line."""
         head = ", ".join(f"{s} in {s.extent}" for s in self.loops)
         tail = ", ".join(f"{s} in {s.extent}" for s in self.reduced)
-        first = f"for {head}:" if not tail else f"for {head}: reduce {tail}" if head else f"reduce {tail}"
+        first = (
+            f"for {head}:"
+            if not tail
+            else f"for {head}: reduce {tail}"
+            if head
+            else f"reduce {tail}"
+        )
         lines = [first if self.loops or self.reduced else "once:"]
         lines += (f"  {instruction_text(n, i)}" for n, i in enumerate(self.instructions))
         return "\n".join(lines)
@@ -250,13 +268,15 @@ def instruction_text(number: int, instruction: Instr) -> str:
         case CheckBounds(value, size, check, mask):
             return f"check {check}: 0 <= tmp{value} < {size}{when(mask)}"
         case Reduce(kind, args, dtype):
-            return f"tmp{number} = reduce {kind}({', '.join(f'tmp{a}' for a in args)}) : {dtype.name}"
+            return (
+                f"tmp{number} = reduce {kind}({', '.join(f'tmp{a}' for a in args)}) : {dtype.name}"
+            )
         case Part(reduction, position, dtype):
             return f"tmp{number} = part {position} of tmp{reduction} : {dtype.name}"
         case Scan(kind, value, dtype):
             return f"tmp{number} = scan {kind}(tmp{value}) : {dtype.name}"
         case Store(buffer, index, value, mode, indices, mask):
-            verb = "store" if mode == "set" else mode
+            verb = {"set": "store", "overwrite": "store over"}.get(mode, mode)
             return f"{verb} {buffer}[{with_values(index, indices)}] = tmp{value}{when(mask)}"
         case StoreLocal(local, value):
             return f"local {local} = tmp{value}"
@@ -298,7 +318,9 @@ def renumber(instruction: Instr, new: Callable[[ValueId], ValueId]) -> Instr:
         case Load(buffer, index, dtype, indices, mask):
             if not indices and mask is None:
                 return instruction
-            return Load(buffer, index, dtype, tuple(map(new, indices)), None if mask is None else new(mask))
+            return Load(
+                buffer, index, dtype, tuple(map(new, indices)), None if mask is None else new(mask)
+            )
         case CheckBounds(value, size, check, mask):
             return CheckBounds(new(value), size, check, None if mask is None else new(mask))
         case Part(reduction, position, dtype):

@@ -78,7 +78,7 @@ def plan_nest(
     cluster: Cluster, buffers: Mapping[str, BufferInfo], target: Target
 ) -> tuple[Nest, Cluster]:
     """Plan a cluster's loops; return them and the cluster over the final variables."""
-    sequential = cluster.has_indirect_write
+    sequential = cluster.is_update
     if not sequential:
         cluster = merge_cluster(cluster, buffers)
     loops = order_loops(cluster, buffers)
@@ -175,7 +175,7 @@ def order_loops(cluster: Cluster, buffers: Mapping[str, BufferInfo]) -> list[Sym
     Indirect writes fix the order: a later write to a place wins, as it does in eager execution.
     """
     loops = list(dict.fromkeys(s for n in cluster.nodes for s in (*n.kept, *n.reduced)))
-    if cluster.has_indirect_write:
+    if cluster.is_update:
         return loops
     steps: dict[Symbol, int] = {}
     for access in accesses_of(cluster.nodes, buffers):
@@ -218,7 +218,7 @@ def tile_loops(
 ) -> dict[Symbol, int]:
     """Return the tile size of every parallel loop; 1 leaves it as it is."""
     steps = dict.fromkeys(outer, 1)
-    if vector not in outer:
+    if vector is None or vector not in outer:
         return steps
     others = [s for s in outer if s != vector]
     if any(node.loops - set(outer) for node in cluster.nodes):

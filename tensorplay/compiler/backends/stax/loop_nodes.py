@@ -88,9 +88,9 @@ class LoopNode:
         return any(isinstance(i, Reduce) for i in self.instructions)
 
     @cached_property
-    def has_indirect_write(self) -> bool:
-        """Say whether a place that is written depends on data, or is written more than once."""
-        return any(s.indices or s.mode != "set" for s in self.writes.values())
+    def is_update(self) -> bool:
+        """Say whether the node changes a buffer that was filled before (a scatter)."""
+        return any(s.mode != "set" for s in self.writes.values())
 
     def substitute(self, values: Mapping[Symbol, Expr]) -> LoopNode:
         """Replace loop variables; each becomes the symbols of its value, in the order of their strides."""
@@ -103,7 +103,6 @@ class LoopNode:
             instructions=substitute_all(self.instructions, values),
             scanned=self.scanned if self.scanned is None else renamed(self.scanned, values),
         )
-
 
     def merge(self, runs: Sequence[Sequence[Symbol]]) -> LoopNode:
         """Merge every run of loops into one loop, as Proposition 6.3 allows."""
@@ -150,7 +149,7 @@ def make_node(
     exprs = [e for e in map(index_of, body.instructions) if e is not None]
     kept, reduced = list(body.loops), list(body.reduced)
     store = next(i for i in body.instructions if isinstance(i, Store))
-    if not store.indices:
+    if store.mode == "set":
         kept.sort(key=lambda s: -abs(store.index.stride(s) or 0))
     if reduced:
         loads = [i.index for i in body.instructions if isinstance(i, Load)]
@@ -193,7 +192,12 @@ def merge_runs(
     """Group adjacent loops that Proposition 6.3 allows to merge; ``alone`` stays by itself."""
     runs: list[list[Symbol]] = []
     for symbol in loops:
-        if runs and symbol != alone and runs[-1][-1] != alone and can_merge(runs[-1][-1], symbol, exprs):
+        if (
+            runs
+            and symbol != alone
+            and runs[-1][-1] != alone
+            and can_merge(runs[-1][-1], symbol, exprs)
+        ):
             runs[-1].append(symbol)
         else:
             runs.append([symbol])
@@ -238,9 +242,7 @@ def substitute_all(
     return tuple(map_indices(i, change) for i in instructions)
 
 
-def replace_loops(
-    loops: Iterable[Symbol], values: Mapping[Symbol, Expr]
-) -> tuple[Symbol, ...]:
+def replace_loops(loops: Iterable[Symbol], values: Mapping[Symbol, Expr]) -> tuple[Symbol, ...]:
     """Replace loop variables in a list of loops; a split one becomes several, largest stride first."""
     result: list[Symbol] = []
     for symbol in loops:

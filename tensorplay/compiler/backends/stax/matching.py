@@ -80,9 +80,7 @@ def split_axes(
             continue
         common = min(x.extent, y.extent)
         fits = x.extent % common == 0 and y.extent % common == 0
-        if not fits or any(
-            axis.extent != common and axis.symbol in whole for axis in (x, y)
-        ):
+        if not fits or any(axis.extent != common and axis.symbol in whole for axis in (x, y)):
             leave(x, parts_a, source)
             leave(y, parts_b, source)
             i, j = i + 1, j + 1

@@ -26,6 +26,7 @@ def order_units(
     units: Sequence[Live], buffers: Mapping[str, BufferInfo], outputs: frozenset[str]
 ) -> list[Unit]:
     """Return the units in the best of the proposed orders."""
+
     def growth(unit: Unit, left: Mapping[str, int]) -> int:
         made = sum(buffers[b].bytes for b in unit_writes(unit))
         freed = sum(

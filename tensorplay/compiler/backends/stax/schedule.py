@@ -168,7 +168,8 @@ class Group:
     def text(self) -> str:
         """Return the loops, the locals and the instructions."""
         outer = ", ".join(
-            f"{o.symbol} in {o.extent}" + (f" by {o.step}" if o.step > 1 else "") for o in self.outer
+            f"{o.symbol} in {o.extent}" + (f" by {o.step}" if o.step > 1 else "")
+            for o in self.outer
         )
         lines = [f"group {self.name}: for {outer}" if outer else f"group {self.name}: once"]
         if self.locals:
@@ -210,7 +211,9 @@ class Extern:
 
     def text(self) -> str:
         """Return the call as one line."""
-        inside = [argument_text(a) for a in self.args] + [f"{k}={argument_text(v)}" for k, v in self.kwargs.items()]
+        inside = [argument_text(a) for a in self.args] + [
+            f"{k}={argument_text(v)}" for k, v in self.kwargs.items()
+        ]
         return f"extern {', '.join(self.outputs)} = {self.overload}({', '.join(inside)})"
 
 
@@ -327,7 +330,9 @@ class Plan:
         lines = [f"arena: {self.arena_bytes} bytes"]
         for a in self.allocations.values():
             info = self.schedule.buffers[a.buffer]
-            where = f" at {a.offset}" if a.place is Place.ARENA else f" of {a.alias}" if a.alias else ""
+            where = (
+                f" at {a.offset}" if a.place is Place.ARENA else f" of {a.alias}" if a.alias else ""
+            )
             lines.append(
                 f"{a.buffer}: {info.dtype.name}{list(info.shape)} stride={list(info.strides)} {a.place.value}{where}"
             )
@@ -357,7 +362,11 @@ def inner_text(loop: Inner) -> str:
     """Return a segment's loop."""
     role = "" if loop.role is Role.KEPT else f" ({loop.role.value})"
     narrowed = loop.start != 0 or loop.stop is not None
-    extent = f"[{loop.start}, {loop.extent if loop.stop is None else loop.stop})" if narrowed else f"{loop.extent}"
+    extent = (
+        f"[{loop.start}, {loop.extent if loop.stop is None else loop.stop})"
+        if narrowed
+        else f"{loop.extent}"
+    )
     return f"{loop.symbol} in {extent}{role}"
 
 

@@ -19,6 +19,7 @@ from tensorplay.compiler.backends.stax.clusters import Cluster
 from tensorplay.compiler.backends.stax.fusion import UnitGraph
 from tensorplay.compiler.backends.stax.groups import build_group
 from tensorplay.compiler.backends.stax.ir import InputBuffer, LoopProgram
+from tensorplay.compiler.backends.stax.loop_body import Load, Store
 from tensorplay.compiler.backends.stax.loop_nodes import SymbolSource
 from tensorplay.compiler.backends.stax.ordering import order_units
 from tensorplay.compiler.backends.stax.schedule import (
@@ -80,7 +81,7 @@ def build_steps(
             readers.setdefault(buffer, set()).add(number)
         if isinstance(unit, Cluster):
             for buffer, node in unit.writers.items():
-                if node.has_indirect_write:
+                if node.is_update:
                     readers.setdefault(buffer, set()).add(number)
     steps: list[Step] = []
     for number, unit in enumerate(units):
@@ -123,19 +124,18 @@ def in_place(group: Group, output: str, source: str) -> bool:
     """Say whether a group reads every element of ``source`` at the latest where it writes it to ``output``."""
     if source not in group.reads:
         return True
-    places = [
-        (k, i.index, bool(i.indices))
+    accesses = [
+        (k, i)
         for k, s in enumerate(group.segments)
         for i in (*s.body, *s.after)
-        if getattr(i, "buffer", None) == source
+        if isinstance(i, (Load, Store))
     ]
-    writes = [
-        (k, i.index)
-        for k, s in enumerate(group.segments)
-        for i in (*s.body, *s.after)
-        if getattr(i, "buffer", None) == output
-    ]
+    writes = [(k, i) for k, i in accesses if i.buffer == output]
     if len(writes) != 1 or output not in group.writes:
         return False
-    segment, index = writes[0]
-    return all(k <= segment and e == index and not indirect for k, e, indirect in places)
+    segment, write = writes[0]
+    return all(
+        k <= segment and i.index == write.index and not i.indices
+        for k, i in accesses
+        if i.buffer == source
+    )

@@ -16,7 +16,6 @@ from tensorplay.compiler.backends.stax.ir import (
     ExternCall,
     LoopProgram,
     StridedView,
-    record_body,
 )
 from tensorplay.compiler.backends.stax.loop_nodes import SymbolSource, make_node
 from tensorplay.compiler.backends.stax.schedule import BufferInfo, BufferView, Extern
@@ -46,8 +45,6 @@ def buffer_infos(program: LoopProgram) -> dict[str, BufferInfo]:
 
 def make_units(program: LoopProgram, source: SymbolSource) -> list[Unit]:
     """Return one unit a computed buffer or external call, in the order of the program."""
-    dtype_of = program.dtypes()
-    layouts = {b.name: b.layout for b in program.buffers}
     units: list[Unit] = []
     calls: dict[int, list[ExternBuffer]] = {}
     for b in program.buffers:
@@ -56,7 +53,7 @@ def make_units(program: LoopProgram, source: SymbolSource) -> list[Unit]:
     done: set[int] = set()
     for position, b in enumerate(program.buffers):
         if isinstance(b, ComputedBuffer):
-            body = record_body(b, dtype_of, layouts[b.storage])
+            body = program.bodies[b.name]
             node = make_node(b.name, position, str(b.layout.device), body, b.origins, source)
             units.append(Cluster((node,)))
         elif isinstance(b, ExternBuffer) and id(b.call) not in done:

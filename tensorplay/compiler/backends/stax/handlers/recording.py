@@ -104,9 +104,7 @@ class RecordingHandler(SymbolicHandler):
         )
         if not found:
             return expr, ()
-        new = {
-            s: from_symbol(indirect_symbol(k, int(s.upper) + 1)) for k, s in enumerate(found)
-        }
+        new = {s: from_symbol(indirect_symbol(k, int(s.upper) + 1)) for k, s in enumerate(found)}
         return expr.substitute(new), tuple(self.indirects[s] for s in found)
 
     # ---- the ends of a body ----------------------------------------------------------------------

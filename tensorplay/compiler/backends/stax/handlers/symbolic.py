@@ -9,8 +9,8 @@ the loop variables decide are folded, and ``where`` on a folded condition takes 
 A derived handler supplies ``emit``, ``emit_constant``, ``emit_index``, ``emit_load``, ``emit_check`` and
 ``symbol_for``; it may ask ``interval`` what is known of a value.
 
-[Note: masked loads] ``masked(condition, body, other)`` is the value of ``body()`` where the condition holds. Loads
-and bounds checks inside run under the condition; everything else runs everywhere, and its result is discarded.
+[Note: masked loads] ``select(condition, first, second)`` is ``first()`` where the condition holds, else ``second()``.
+Loads and bounds checks inside run only where their value is used; everything else runs everywhere.
 """
 
 from __future__ import annotations
@@ -128,30 +128,39 @@ class SymbolicHandler(ABC):
             value = self.convert(value, dtypes.int64)
         if wrap and known.lower < 0:
             negative = self.apply(TABLE["lt"], (value, self.constant(0, dtypes.int64)), NO_ATTRS)
-            shifted = self.apply(TABLE["add"], (value, self.constant(extent, dtypes.int64)), NO_ATTRS)
+            shifted = self.apply(
+                TABLE["add"], (value, self.constant(extent, dtypes.int64)), NO_ATTRS
+            )
             value = self.apply(TABLE["where"], (negative, shifted, value), NO_ATTRS)
         token = self.token(value)
         if not (legal.contains(known) or (wrap and Interval(-extent, extent - 1).contains(known))):
-            self.emit_check(token, extent, what, None if self.mask is None else self.token(self.mask))
+            self.emit_check(
+                token, extent, what, None if self.mask is None else self.token(self.mask)
+            )
         if isinstance(value.data, Expr) and legal.contains(value.data.bounds):
             return value.data
         return from_symbol(self.symbol_for(token, extent))
 
-    def masked(self, condition: Value, body: Callable[[], Value], other: Number) -> Value:
-        """Return ``body()`` where the condition holds, else ``other``; see [Note: masked loads]."""
-        if condition.data is True:
-            return body()
+    def select(
+        self, condition: Value, first: Callable[[], Value], second: Callable[[], Value]
+    ) -> Value:
+        """Return ``first()`` where the condition holds, else ``second()``; see [Note: masked loads]."""
+        if isinstance(condition.data, bool):
+            return first() if condition.data else second()
+        negated = self.apply(TABLE["logical_not"], (condition,), NO_ATTRS)
+        a, b = self.under(condition, first), self.under(negated, second)
+        return self.apply(TABLE["where"], (condition, a, b), NO_ATTRS)
+
+    def under(self, condition: Value, body: Callable[[], Value]) -> Value:
+        """Run ``body`` with its loads and checks under a condition."""
         outer = self.mask
-        inner = condition
+        self.mask = condition
         if outer is not None:
-            inner = self.apply(TABLE["logical_and"], (outer, condition), NO_ATTRS)
-        self.mask = inner
+            self.mask = self.apply(TABLE["logical_and"], (outer, condition), NO_ATTRS)
         try:
-            value = body()
+            return body()
         finally:
             self.mask = outer
-        operands = (condition, value, self.constant(other, value.dtype))
-        return self.apply(TABLE["where"], operands, NO_ATTRS)
 
     # ---- knowledge -------------------------------------------------------------------------------
 
@@ -203,7 +212,9 @@ class SymbolicHandler(ABC):
         if dtype.kind not in "iu":
             return None
         result = fold_arithmetic(name, exprs)
-        return None if result is None or not fits(result.bounds, dtype) else Value(self, dtype, result)
+        return (
+            None if result is None or not fits(result.bounds, dtype) else Value(self, dtype, result)
+        )
 
     def fold_logic(self, name: str, operands: Sequence[Value]) -> Value | None:
         """Fold a logical instruction with a known operand."""

@@ -1,0 +1,99 @@
+"""Lowering rules of single operators, and what it takes to write one.
+
+Most operators need none: their kind lowers them (`lowering_rules`). A rule takes the call's arguments with lowered tensors
+in place of tensors and returns a lowered tensor (or None: call the operator's own kernel):
+
+    @register_lowering(tp.ops.tp.my_gelu)
+    def lower_my_gelu(x: LoweredTensor) -> LoweredTensor:
+        return pointwise(lambda v: v * ops.sigmoid(1.702 * v), x)
+
+`TP_STAX_LOWER_DEBUG=1` names the calls for which there is no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from tensorplay.compiler.backends.stax.ir import Index, Scan
+from tensorplay.compiler.backends.stax.lowered import LoweredTensor, Stored
+from tensorplay.compiler.backends.stax.lowering_rules import broadcast_loader
+from tensorplay.core.layout import broadcast_shapes
+from tensorplay.ops.registry import Operator, Overload
+from tensorplay.ops.values import Value
+from tensorplay.ops.values import to_dtype as convert
+
+if TYPE_CHECKING:
+    from tensorplay.compiler.backends.stax.handlers.symbolic import SymbolicHandler
+    from tensorplay.core.dtypes import DType, Number
+
+Rule = TypeVar("Rule", bound=Callable[..., object])
+
+
+def register_lowering(target: Operator | Overload) -> Callable[[Rule], Rule]:
+    """Declare the lowering of an operator, in place of its kind's or of its own kernel."""
+    operator = target.operator if isinstance(target, Overload) else target
+
+    def declare(rule: Rule) -> Rule:
+        operator.lowering = rule
+        return rule
+
+    return declare
+
+
+def pointwise(
+    fn: Callable[..., Value],
+    *inputs: LoweredTensor | Number,
+    val: LoweredTensor | None = None,
+    out_dtype: DType | None = None,
+) -> LoweredTensor:
+    """Return `fn` of the inputs, element by element (Listing 6.1).
+
+    Shapes are broadcast. Half-precision elements are seen as float32 and rounded at the end; numbers become constants of
+    the first tensor's dtype. `val` is the tensor that gives dtype and device, by default the first.
+    """
+    tensors = [x for x in inputs if isinstance(x, LoweredTensor)]
+    val = val or tensors[0]
+    size = broadcast_shapes("pointwise", [t.get_size() for t in tensors])
+    dtype = out_dtype or val.get_dtype()
+    compute = val.get_dtype().compute
+    loaders = [broadcast_loader(x, size) if isinstance(x, LoweredTensor) else x for x in inputs]
+
+    def inner(handler: SymbolicHandler, index: Index) -> Value:
+        values = []
+        for load in loaders:
+            if callable(load):
+                value = load(handler, index)
+                values.append(convert(value, value.dtype.compute))
+            else:
+                values.append(handler.constant(load, compute))
+        return convert(fn(*values), dtype)
+
+    return LoweredTensor(
+        val.context,
+        size,
+        dtype,
+        val.get_device(),
+        inner_fn=inner,
+        depth=1 + max(t.depth for t in tensors),
+        origins=tuple(dict.fromkeys(o for t in tensors for o in t.origins)),
+    )
+
+
+def scan(
+    kind: str, x: LoweredTensor, dim: int, accumulator: DType, out_dtype: DType
+) -> LoweredTensor:
+    """Return the running merge of a tensor along a dimension."""
+    load = x.make_loader()
+
+    def inner(handler: SymbolicHandler, index: Index) -> Value:
+        return convert(load(handler, index), accumulator)
+
+    loops = Scan(accumulator, x.size, dim, kind, inner)
+    draft = x.context.add_buffer(loops, x.device, x.size, x.origins)
+    running = LoweredTensor(
+        x.context, x.size, accumulator, x.device, Stored(draft), origins=x.origins
+    )
+    if accumulator is out_dtype:
+        return running
+    return pointwise(lambda v: v, running, out_dtype=out_dtype)
