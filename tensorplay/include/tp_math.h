@@ -901,6 +901,35 @@ template <class X> TP_INLINE X pow(X x, X y) {
 #undef TP_BINARY
 #undef TP_UNARY_THROUGH_DOUBLE
 
+// -------------------------------------------------------------------------------- compound reductions
+
+// The best value and where it was: NaN wins, then the first.
+template <class X, class I> TP_INLINE void take_max(X& best, I& at, X value, I index) {
+    const auto better = !(value <= best) & (best == best);
+    best = select(better, value, best);
+    at = select(better, index, at);
+}
+template <class X, class I> TP_INLINE void take_min(X& best, I& at, X value, I index) {
+    const auto better = !(value >= best) & (best == best);
+    best = select(better, value, best);
+    at = select(better, index, at);
+}
+// The same over all lanes of vectors, whose indices are in no order.
+template <class T, class I, class X, class J> TP_INLINE void merge_max(T& best, I& at, X values, J indices) {
+    for (int i = 0; i < Of<X>::lanes; i++) {
+        const T value = values[i];
+        const bool ties = value == best || (value != value && best != best);
+        if (ties ? indices[i] < at : !(value <= best) && best == best) best = value, at = indices[i];
+    }
+}
+template <class T, class I, class X, class J> TP_INLINE void merge_min(T& best, I& at, X values, J indices) {
+    for (int i = 0; i < Of<X>::lanes; i++) {
+        const T value = values[i];
+        const bool ties = value == best || (value != value && best != best);
+        if (ties ? indices[i] < at : !(value >= best) && best == best) best = value, at = indices[i];
+    }
+}
+
 // ------------------------------------------------------------------------------------ random numbers
 
 template <class U> TP_INLINE U mul_high(U x, uint32_t m) { return convert_raw<uint32_t>((convert_raw<uint64_t>(x) * Like<uint64_t, U>((uint64_t)m)) >> 32); }

@@ -415,6 +415,29 @@ template <int N, class T> TP_INLINE auto load_strided(const T* p, int64_t stride
     return load<N>((const T*)lanes);
 }
 
+// What f(0), ..., f(count - 1) give, as a vector.
+template <int N, class F> TP_INLINE auto lanes(F f, int64_t count = N) {
+    typedef decltype(f((int64_t)0)) T;
+    if constexpr (same<T, bool>) {
+        uint8_t values[N] = {};
+        for (int64_t i = 0; i < count; i++) values[i] = f(i);
+        return load<N>((const bool*)values);
+    } else {
+        T values[N] = {};
+        for (int64_t i = 0; i < count; i++) values[i] = f(i);
+        return load<N>((const T*)values);
+    }
+}
+// Zero where the condition does not hold; nothing is read there.
+template <int N, class T, int W> TP_INLINE auto load_where(const T* p, Mask<W, N> m, int64_t count = N) {
+    typedef decltype(load<N>(p)) X;
+    if (count == N && all(m)) return load<N>(p);
+    T values[N] = {};
+    for (int64_t i = 0; i < count; i++)
+        if (m[i]) values[i] = p[i];
+    return X(load<N>((const T*)values));
+}
+
 // Past the cache, where the pointer is a multiple of the register size; `stream_end` before anyone else reads.
 template <class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N, w> x) {
     if constexpr (!w) {
@@ -435,6 +458,15 @@ template <class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N, w> x) {
 #endif
         store(p, x);
     }
+}
+// Past the cache if the place is aligned.
+template <class T, class X> TP_INLINE void store_past_cache(T* p, X x) {
+    constexpr int bytes = Of<X>::lanes * sizeof(T);
+    constexpr int unit = bytes < TP_VECTOR_BYTES ? bytes : TP_VECTOR_BYTES;
+    if constexpr (same<T, Lane<X>>) {
+        if ((uintptr_t)p % unit == 0) return stream(p, x);
+    }
+    store(p, x);
 }
 TP_INLINE void stream_end() {
 #if defined(__x86_64__)
@@ -693,6 +725,8 @@ template <class Op, class T, int N, bool w> TP_INLINE T reduce(Op op, Vec<T, N, 
     else if constexpr (N == 2) return (T)op(a[0], a[1]);
     else return reduce(op, op(lower(a), upper(a)));
 }
+template <int W, int N> TP_INLINE bool reduce(Or, Mask<W, N> a) { return any(a); }
+template <int W, int N> TP_INLINE bool reduce(And, Mask<W, N> a) { return all(a); }
 template <class X> TP_INLINE Lane<X> reduce_add(X a) { return reduce(Add(), a); }
 template <class X> TP_INLINE Lane<X> reduce_mul(X a) { return reduce(Mul(), a); }
 

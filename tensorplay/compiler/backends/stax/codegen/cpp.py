@@ -1,0 +1,133 @@
+"""A group of the schedule as one C++ kernel.
+
+In: a `Group`, what is known of its buffers, and the machine. Out: C++ text over ``tensorplay/include``. The sum of the
+rows of a matrix:
+
+    #include "tp_math.h"
+
+    // sum
+    extern "C" int64_t fused_sum_0(void* const* buffers, int64_t begin, int64_t end) {
+        using namespace tp;
+        const float* in0 = (const float*)buffers[0];  // primals_1
+        float* out0 = (float*)buffers[1];  // buf0
+        for (int64_t x0 = begin; x0 < end; ++x0) {
+            …
+        }
+        return 0;
+    }
+
+The kernel runs iterations ``[begin, end)`` of the flattened outer loops and returns 0, or 1 + the number of the bounds
+check that failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tensorplay.compiler.backends.stax.codegen.cpp_segment import Lines, SegmentPrinter
+from tensorplay.compiler.backends.stax.codegen.cpp_text import memory_type, register_type
+from tensorplay.compiler.backends.stax.codegen.cpp_values import Surroundings, Tile, local_name
+from tensorplay.compiler.backends.stax.sources import KernelSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Local
+    from tensorplay.compiler.target import CpuTarget
+
+STREAMED_BYTES: Final = 16 << 20
+"""Buffers of this size and more are written past the cache."""
+
+
+def print_kernel(
+    group: Group, buffers: Mapping[str, BufferInfo], target: CpuTarget
+) -> KernelSource:
+    """Return the C++ source of a group."""
+    return KernelSource(group.name, KernelPrinter(group, buffers, target).text(), "cpp")
+
+
+class KernelPrinter:
+    """Prints one kernel."""
+
+    def __init__(self, group: Group, buffers: Mapping[str, BufferInfo], target: CpuTarget) -> None:
+        """Name the buffers and tiles."""
+        self.group = group
+        self.buffers = buffers
+        self.pointers: dict[str, str] = {}
+        for kind, names in (("in", group.reads), ("out", group.writes), ("io", group.updates)):
+            self.pointers.update({name: f"{kind}{n}" for n, name in enumerate(names)})
+        tiles = {
+            loop.symbol: Tile(f"{loop.symbol}_begin", loop.step, loop.extent % loop.step == 0)
+            for loop in group.outer
+            if loop.step > 1
+        }
+        streamed = frozenset(b for b in group.writes if buffers[b].bytes >= STREAMED_BYTES)
+        self.around = Surroundings(
+            buffers,
+            self.pointers,
+            {v.name: v for v in group.locals},
+            tiles,
+            streamed,
+            target.vector_bytes,
+        )
+
+    def text(self) -> str:
+        """Return the whole source."""
+        out = Lines(0)
+        out.add('#include "tp_math.h"', "")
+        out.add(f"// {', '.join(self.group.origins) or self.group.name}")
+        out.open(
+            f'extern "C" int64_t {self.group.name}(void* const* buffers, int64_t begin, int64_t end)'
+        )
+        out.add("using namespace tp;")
+        for number, (name, pointer) in enumerate(self.pointers.items()):
+            kind = memory_type(self.buffers[name].dtype)
+            const = "const " if name in self.group.reads else ""
+            out.add(f"{const}{kind}* {pointer} = ({const}{kind}*)buffers[{number}];  // {name}")
+        self.outer_loop(out)
+        if self.around.streamed:
+            out.add("stream_end();")
+        out.add("return 0;")
+        out.close()
+        return "\n".join(line.rstrip() for line in out.lines) + "\n"
+
+    def outer_loop(self, out: Lines) -> None:
+        """Print the loop over the flattened outer nest, its loop variables, and the segments."""
+        outer = self.group.outer
+        plain = len(outer) == 1 and outer[0].step == 1
+        name = str(outer[0].symbol) if plain else "step"
+        out.open(f"for (int64_t {name} = begin; {name} < end; ++{name})")
+        if not plain:
+            self.loop_variables(out)
+        for local in self.group.locals:
+            out.add(self.local_declaration(local))
+        written = frozenset((*self.group.writes, *self.group.updates))
+        for segment in self.group.segments:
+            out.lines += SegmentPrinter(segment, self.around, written, out.depth).print()
+        out.close()
+
+    def loop_variables(self, out: Lines) -> None:
+        """Print the outer loop variables as digits of the iteration number; the last is the fastest."""
+        below = 1
+        lines: list[str] = []
+        for position, loop in reversed(list(enumerate(self.group.outer))):
+            digit = "step" if below == 1 else f"step / {below}"
+            if position:
+                digit = f"{digit} % {loop.iterations}"
+            below *= loop.iterations
+            if loop.step == 1:
+                lines.append(f"const int64_t {loop.symbol} = {digit};")
+                continue
+            lines.append(f"const int64_t {loop.symbol}_begin = ({digit}) * {loop.step};")
+            end = f"{loop.symbol}_begin + {loop.step}"
+            if loop.extent % loop.step:
+                end = f"{end} < {loop.extent} ? {end} : {loop.extent}"
+            lines.append(f"const int64_t {loop.symbol}_end = {end};")
+        out.add(*lines)
+
+    def local_declaration(self, local: Local) -> str:
+        """Return the declaration of a row-local value."""
+        kind = register_type(local.dtype)
+        if not local.axes:
+            return f"{kind} {local_name(local)};"
+        return f"alignas(64) {kind} {local_name(local)}[{self.around.padded_size(local.axes)}];"

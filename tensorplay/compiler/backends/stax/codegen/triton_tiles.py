@@ -1,0 +1,256 @@
+"""The tile of a Triton kernel: which loops become which axes of its blocks, and how large the blocks are.
+
+In: a `Group`. Out: a `Tile`: its axes, and whether rows are held whole. Three forms:
+
+- pointwise: no loops inside rows. One axis ``x`` over the flattened nest, or ``y`` and ``x`` where one operand is
+  read across the other (Example 6.1), so that both are read along their lines;
+- persistent: every loop inside rows is an axis ``r0``, ``r1``, … of its own, and a block holds all of it. Row values
+  stay in registers from segment to segment, and a value that doesn't depend on an axis has size 1 there;
+- looped: the loops of each segment are flattened into one axis ``r0``, which the kernel runs through in blocks.
+
+The nest's loops are the axis ``x`` in the last two forms. An axis with one value is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tensorplay.compiler.backends.stax.loop_body import Load, Store
+from tensorplay.core.errors import CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tensorplay.compiler.backends.stax.index import Symbol
+    from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Segment
+
+POINTWISE_BLOCK: Final = 1024
+SQUARE_BLOCK: Final = 32
+"""Sides of a two-dimensional tile: one line of 128 bytes of float32 for either operand."""
+LEAST_ACROSS: Final = 8
+"""A loop shorter than this isn't worth an axis of its own."""
+ROW_WHOLE: Final = 1024
+"""A single reduction holds rows up to this length whole; longer ones it runs through."""
+ROW_KEPT: Final = 65536
+"""Elements (padded to powers of two) of the rows that a block of 32 warps can hold in registers."""
+TILE_ELEMENTS: Final = 2048
+LONG_BLOCK: Final = 2048
+ACROSS_BLOCKS: Final = (64, 32)
+"""Columns and rows of a block where the rows of a reduction lie next to each other."""
+ELEMENTS_A_WARP: Final = 512
+GRID_LIMIT: Final = 65535
+"""Blocks that the second dimension of a grid takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a kernel's blocks: flattened loops, the last of ``symbols`` fastest. ``block`` is a power of two.
+
+    ``fixed``: the block holds the whole axis and isn't to be tuned.
+    """
+
+    name: str
+    symbols: tuple[Symbol, ...]
+    block: int
+    fixed: bool = False
+
+    @property
+    def numel(self) -> int:
+        """The number of values."""
+        return prod(s.extent for s in self.symbols)
+
+    @property
+    def block_name(self) -> str:
+        """The name of the constant that is the block's size."""
+        return f"{self.name.upper()}BLOCK" if self.name in "xy" else f"{self.name.upper()}_BLOCK"
+
+    @property
+    def index(self) -> str:
+        """The name of the index along the axis."""
+        return f"{self.name}index" if self.name in "xy" else f"{self.name}_index"
+
+    @property
+    def mask(self) -> str | None:
+        """The name of the mask of the values that exist; None where all of a block do."""
+        if self.fixed and self.numel == self.block:
+            return None
+        return f"{self.name}mask" if self.name in "xy" else f"{self.name}_mask"
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks along the axis."""
+        return -(-self.numel // self.block)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """``outer`` are the axes that the grid runs through, ``inner`` those of rows held whole.
+
+    ``rows`` gives each segment's flattened axis in the looped form, None for a segment without loops.
+    """
+
+    outer: tuple[Axis, ...]
+    inner: tuple[Axis, ...] = ()
+    rows: tuple[Axis | None, ...] = ()
+
+    @property
+    def is_looped(self) -> bool:
+        """Say whether rows are run through in blocks."""
+        return any(self.rows)
+
+    def axes(self, segment: int) -> tuple[Axis, ...]:
+        """Return the axes of blocks in a segment, outermost first."""
+        row = self.rows[segment] if self.rows else None
+        return (*self.outer, *self.inner) if row is None else (*self.outer, row)
+
+    @property
+    def rank(self) -> int:
+        """The number of axes of every block."""
+        return len(self.outer) + (1 if self.is_looped else len(self.inner))
+
+    @property
+    def warps(self) -> int:
+        """The number of warps of a block of threads."""
+        elements = prod(a.block for a in (*self.outer, *self.inner))
+        elements *= max((row.block for row in self.rows if row), default=1)
+        return min(32 if self.inner else 8, max(1, power_of_two(elements // ELEMENTS_A_WARP)))
+
+
+def plan_tile(group: Group, buffers: Mapping[str, BufferInfo]) -> Tile:
+    """Plan the tile of a group."""
+    nest = tuple(o.symbol for o in group.outer if o.symbol.extent > 1)
+    if any(o.step > 1 for o in group.outer):
+        raise CompileError(
+            f"{group.name} is tiled for a CPU: schedule it for a GPU target to print it as Triton"
+        )
+    row = tuple(dict.fromkeys(s for g in group.segments for s in loops_of(g)))
+    if not row:
+        return pointwise_tile(group, nest, buffers)
+    padded = prod(power_of_two(s.extent) for s in row)
+    several = len(group.segments) > 1 or any(not is_uniform(s) for s in group.segments)
+    scans = any(s for g in group.segments for s in scanned(g))
+    if padded <= (ROW_KEPT if several or scans else ROW_WHOLE):
+        inner = tuple(
+            Axis(f"r{k}", (s,), power_of_two(s.extent), fixed=True) for k, s in enumerate(row)
+        )
+        numel = prod(s.extent for s in nest)
+        block = min(power_of_two(numel), max(1, TILE_ELEMENTS // padded))
+        return Tile(outer_axes(nest, block), inner)
+    return looped_tile(group, nest, buffers)
+
+
+def pointwise_tile(
+    group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo]
+) -> Tile:
+    """Return one axis, or two where a fair part of the traffic runs across the rest."""
+    across = across_symbol(group, nest, buffers)
+    if across is None:
+        return Tile(
+            outer_axes(nest, min(POINTWISE_BLOCK, power_of_two(prod(s.extent for s in nest))))
+        )
+    fast = nest[-1]
+    others = (*(s for s in nest if s not in {across, fast}), across)
+    return Tile(
+        (
+            Axis("y", others, min(SQUARE_BLOCK, power_of_two(prod(s.extent for s in others)))),
+            Axis("x", (fast,), min(SQUARE_BLOCK, power_of_two(fast.extent))),
+        )
+    )
+
+
+def looped_tile(group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo]) -> Tile:
+    """Return a tile that runs through each segment's loops in blocks."""
+    if any(local.axes for local in group.locals):
+        raise CompileError(
+            f"{group.name}: rows of this length don't stay in a GPU block's registers"
+        )
+    for segment in group.segments:
+        if not is_uniform(segment) or any(scanned(segment)):
+            raise CompileError(
+                f"{group.name}: a scan, or a reduction beside loops that it keeps, is too long for a block"
+            )
+    length = max(prod(s.extent for s in loops_of(g)) for g in group.segments)
+    numel = prod(s.extent for s in nest)
+    if nest and runs_along(group, nest[-1], buffers):
+        columns, block = ACROSS_BLOCKS
+        columns = min(columns, power_of_two(numel))
+    else:
+        columns, block = 1, min(LONG_BLOCK, power_of_two(length))
+    rows = tuple(
+        Axis("r0", loops, min(block, power_of_two(prod(s.extent for s in loops))))
+        if loops
+        else None
+        for loops in map(loops_of, group.segments)
+    )
+    widest = max(r.block for r in rows if r)
+    rows = tuple(r and Axis("r0", r.symbols, widest) for r in rows)
+    return Tile(outer_axes(nest, columns), (), rows)
+
+
+def outer_axes(nest: tuple[Symbol, ...], block: int) -> tuple[Axis, ...]:
+    """Return the axis of the flattened nest, if it has more than one value."""
+    return (Axis("x", nest, block),) if nest else ()
+
+
+# ---- questions about groups ------------------------------------------------------------------------------------
+
+
+def loops_of(segment: Segment) -> tuple[Symbol, ...]:
+    """Return the loops of a segment that have more than one value."""
+    return tuple(loop.symbol for loop in segment.loops if loop.extent > 1)
+
+
+def scanned(segment: Segment) -> Iterator[Symbol]:
+    """Yield the loops that a segment scans along."""
+    return (loop.symbol for loop in segment.loops if loop.role.value == "scanned")
+
+
+def is_uniform(segment: Segment) -> bool:
+    """Say whether all loops of a segment have one role."""
+    return len({loop.role for loop in segment.loops}) <= 1
+
+
+def accesses(group: Group) -> Iterator[Load | Store]:
+    """Yield every access of memory."""
+    for segment in group.segments:
+        for instruction in (*segment.body, *segment.after):
+            if isinstance(instruction, (Load, Store)):
+                yield instruction
+
+
+def across_symbol(
+    group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo]
+) -> Symbol | None:
+    """Return a loop along which an operand is adjacent that is strided along the last loop."""
+    if len(nest) < 2 or nest[-1].extent < LEAST_ACROSS:
+        return None
+    largest = max((buffers[a.buffer].bytes for a in accesses(group)), default=0)
+    for access in accesses(group):
+        if buffers[access.buffer].bytes * 4 >= largest and access.index.stride(nest[-1]) not in {
+            0,
+            1,
+        }:
+            for symbol in nest[:-1]:
+                if access.index.stride(symbol) == 1 and symbol.extent >= LEAST_ACROSS:
+                    return symbol
+    return None
+
+
+def runs_along(group: Group, symbol: Symbol, buffers: Mapping[str, BufferInfo]) -> bool:
+    """Say whether the largest operand is adjacent along a loop of the nest."""
+    loads = [a for a in accesses(group) if isinstance(a, Load)]
+    largest = max(loads, key=lambda a: buffers[a.buffer].bytes, default=None)
+    return largest is not None and largest.index.stride(symbol) == 1
+
+
+def power_of_two(n: int) -> int:
+    """Return the least power of two that isn't below ``n``."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+def axes_of(symbols: Iterable[Symbol], axes: tuple[Axis, ...]) -> frozenset[str]:
+    """Return the names of the axes that symbols belong to."""
+    wanted = set(symbols)
+    return frozenset(a.name for a in axes if wanted & set(a.symbols))
