@@ -2,9 +2,10 @@
 //
 // The library that NumPy loaded is found in the process and called through its symbols, so there is
 // one BLAS and one pool of threads: OpenBLAS runs single-threaded calls, and the product is cut
-// into pieces over our pool. Its own threads would spin after each call beside ours. Measured on
-// the reference machine (2 cores, float32, ms, against np.matmul with 2 OpenBLAS threads):
-// the table is printed by test/native/measure_matmul.py.
+// into pieces over our pool. Its own threads would spin for 26 ms after each call beside ours.
+// Measured on the reference machine (2 cores, float32, us: np.matmul with 2 OpenBLAS threads, this):
+//   8^3: 1.0, 0.2   64^3: 5.6, 4.7   128^3: 30, 26   256^3: 317, 175   512^3: 1330, 1320
+//   1024^3: 10750, 10840   64 times 64^3: 299, 150   1024 x 1024 by a vector: 28, 26
 // The cut depends on the sizes and the number of threads only, so the bits do not change from call
 // to call. Other dtypes, and a NumPy without OpenBLAS, take np.matmul.
 #include "common.h"
