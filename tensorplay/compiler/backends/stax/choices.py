@@ -220,7 +220,7 @@ def pointwise_tiles(extents: Sequence[int]) -> list[int]:
 
 def column_tile(extent: int, others: int) -> int:
     """Return the tile of a kept loop that is vectorized; ``others`` counts the parallel iterations beside it."""
-    step = min(extent, COLUMN_TILE)
-    while step > COLUMN_TILE_LEAST and others * -(-extent // step) < 8:
-        step = -(-step // 2)
-    return step
+    step = COLUMN_TILE
+    while step > COLUMN_TILE_LEAST and others * -(-extent // step) < LEAST_ROWS:
+        step //= 2
+    return min(extent, step)

@@ -98,8 +98,8 @@ class FloorDiv:
     def __eq__(self, other: object) -> bool:
         """Compare the operands."""
         return self is other or (
-            type(other) is type(self)
-            and isinstance(other, FloorDiv)
+            isinstance(other, FloorDiv)
+            and self.operator == other.operator
             and self.numerator == other.numerator
             and self.divisor == other.divisor
         )
@@ -309,7 +309,7 @@ class Expr:
                     product *= atom.numerator.evaluate(values) % atom.divisor.evaluate(values)
                 else:
                     product *= atom.numerator.evaluate(values) // atom.divisor.evaluate(values)
-            total += product
+            total = total + product  # not +=: arrays broadcast
         return total
 
     # ---- identity and text -----------------------------------------------------------------------------------
