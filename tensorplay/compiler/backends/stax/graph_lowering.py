@@ -159,7 +159,7 @@ class GraphLowering:
             return
         if node in self.output_names:
             strides = meta_of(node).strides
-            self.output_names[node] = value.realize_with(strides).buffer.name
+            self.output_names[node] = value.realize_with(strides).buffer.memory.name
         if value.is_stored:
             return
         if node in self.in_memory:
