@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 
 from tensorplay.core.errors import VerifyError
 from tensorplay.graph import Graph, Node, map_nodes
+from tensorplay.ops.registry import Operator, Overload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tensorplay.core.meta import TensorMeta
-    from tensorplay.ops.registry import Overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,16 @@ class OperatorGraphBuilder:
         """End the graph: return the values of `nodes`."""
         self.graph.output(tuple(nodes))
         return OperatorGraph(self.graph)
+
+
+def operator_of(node: Node) -> Operator | None:
+    """Return the operator that a node calls; None for other nodes."""
+    return node.target.operator if isinstance(node.target, Overload) else None
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a call of an operator does more than return a value: it draws random state."""
+    return isinstance(node.target, Overload) and node.target.operator.effect
 
 
 def value_of(node: Node) -> TensorMeta:

@@ -79,6 +79,11 @@ class Graph:
         return NodeList(self._end, self._length)
 
     @property
+    def end(self) -> Node:
+        """The marker that follows the last node and precedes the first; it is no node itself."""
+        return self._end
+
+    @property
     def placeholders(self) -> tuple[Node, ...]:
         """The inputs, in order."""
         return tuple(node for node in self.nodes if node.op == "placeholder")

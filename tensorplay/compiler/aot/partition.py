@@ -77,7 +77,8 @@ def partition_min_cut(
         if node.op == "call_function" and trait_of(node) is Trait.EFFECT
     ]
     computed = [node for node in joint.outputs if node.op != "placeholder"]
-    forward_outputs = tuple(dict.fromkeys([*computed, *choice.saved]))
+    states = gradient_graph(joint, trait_of)[1][len(joint.graph.placeholders) :]
+    forward_outputs = tuple(dict.fromkeys([*computed, *choice.saved, *states]))
     forward = _extract(
         joint.primals, forward_outputs, [node for node in effects if not is_backward(node)]
     )
@@ -99,6 +100,24 @@ def partition_min_cut(
         backward_inputs=tuple(given),
         backward_outputs=outputs,
     )
+
+
+def gradient_graph(joint: JointGraph, trait_of: TraitOf) -> tuple[OperatorGraph, tuple[Node, ...]]:
+    """Return the gradients as a function of primals, tangents and random states, in one graph.
+
+    Also returned are the nodes that are its inputs. It is what a second derivative differentiates;
+    given the random states that the forward pass drew, it recomputes the same numbers.
+    """
+    states = frozenset(
+        node
+        for node in joint.graph.nodes
+        if node.op == "call_function" and not is_backward(node) and trait_of(node) is Trait.EFFECT
+    )
+    order = _backward_order(joint, states, ())
+    read = {value for node in order for value in node.input_set if value in states}
+    given = (*joint.graph.placeholders, *(node for node in joint.graph.nodes if node in read))
+    outputs = tuple(dict.fromkeys(node for node in joint.gradients if not _is_given(node, states)))
+    return _build(given, order, outputs), given
 
 
 def _is_given(node: Node, saved: frozenset[Node]) -> bool:

@@ -22,8 +22,10 @@ from typing import Final, TypeAlias
 
 from tensorplay.compiler.aot.joint_graph import JointGraph, is_backward
 from tensorplay.compiler.aot.min_cut import INFINITE, RematerializationNetwork
+from tensorplay.compiler.phases import operator_of
 from tensorplay.core.meta import TensorMeta
-from tensorplay.graph import Node
+from tensorplay.graph import Node, map_nodes
+from tensorplay.ops.kinds.index import Index, Scatter
 
 DISTANCE_LIMIT: Final = 100
 CHAIN_LIMIT: Final = 32
@@ -42,7 +44,31 @@ class Trait(enum.Enum):
     EFFECT = "draws random state"
 
 
+_TRAIT_OF_KIND: Final = {
+    "pointwise": Trait.POINTWISE,
+    "view": Trait.POINTWISE,  # one that copies: flip, repeat
+    "index": Trait.POINTWISE,
+    "reduction": Trait.REDUCTION,
+}
 TraitOf: TypeAlias = Callable[[Node], Trait]
+
+
+def trait_of(node: Node) -> Trait:
+    """Return the trait of a call in an operator graph."""
+    called = operator_of(node)
+    if called is None:
+        return Trait.ITEM
+    if called.effect:
+        return Trait.EFFECT
+    if called.kind.is_view:
+        return Trait.VIEW
+    kind = called.kind
+    if isinstance(kind, Index):
+        values = called.signature.bind(node.args, node.kwargs)
+        metas = tuple(map_nodes(value, lambda read: read.meta["val"]) for value in values)
+        if isinstance(kind.form(called, metas), Scatter):
+            return Trait.EXTERN
+    return _TRAIT_OF_KIND.get(kind.name, Trait.EXTERN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class _Surveyor:
         """Note the items of a container, and visit those that lead further."""
         if not isinstance(value, tuple):
             self.environment.containers.append((value, name))
-        place = Place("constant", value, None, name)
+        place = Place("itself", value, None, name)
         self.environment.facts.append(Fact(place, "items", expected_items(value)))
         if len(value) > _LARGE:
             return
@@ -217,7 +217,7 @@ class _Surveyor:
             entries = state.get(registry)
             if isinstance(entries, dict):
                 self.environment.containers.append((entries, name))
-                place = Place("constant", entries, None, f"{name}.{registry}")
+                place = Place("itself", entries, None, f"{name}.{registry}")
                 self.environment.facts.append(Fact(place, "items", expected_items(entries)))
                 for key in entries:
                     self.look(Place("dict", entries, key, f"{name}.{key}"))

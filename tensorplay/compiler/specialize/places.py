@@ -1,7 +1,7 @@
 """Places: where a value that a compiled function reads without being given it can be found again.
 
 A `Place` is a container, a key in it, and how to look: in a dict, in a list or tuple, in a closure
-cell, or among an object's attributes (`constant` means the container itself). A `Fact` says what was found in a place at capture; a guard
+cell, or among an object's attributes (or the container itself is meant). A `Fact` says what was found in a place at capture; a guard
 asks whether that still holds.
 
 >>> scope = {"h": abs}
@@ -23,7 +23,7 @@ from typing import Final, Literal, TypeAlias
 
 from tensorplay._C import TensorBase
 
-PlaceKind: TypeAlias = Literal["dict", "sequence", "cell", "attribute", "constant"]
+PlaceKind: TypeAlias = Literal["dict", "sequence", "cell", "attribute", "itself"]
 FactKind: TypeAlias = Literal["is", "equals", "items"]
 
 
@@ -56,7 +56,7 @@ class Place:
     def get(self) -> object:
         """Return what the place holds now, `MISSING` if it isn't there."""
         container = self.container
-        if self.kind == "constant":
+        if self.kind == "itself":
             return container
         if self.kind == "attribute":
             return getattr(container, str(self.key), MISSING)

@@ -1,0 +1,338 @@
+"""`Region`: a traced function at run time: programs, writes, views, gradients (section 5.6).
+
+    results = forward(inputs)             one compiled program
+    inputs that the function writes take their new contents
+    outputs = results, inputs, or views of them
+
+Where a gradient can flow, `forward` runs inside an `autograd.Function` whose backward runs the
+backward program, which is compiled when it is first needed. When the caller records the backward pass
+itself (`create_graph=True`), the gradients are computed by a region of their own, traced from the
+joint graph, so they can be differentiated again, to any order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tensorplay import _C, dispatch
+from tensorplay.autograd import Function, is_grad_enabled
+from tensorplay.compiler.aot.joint_graph import JointGraph, returned_nodes
+from tensorplay.compiler.aot.partition import Partition, gradient_graph, partition_min_cut
+from tensorplay.compiler.aot.recorder import Recorder
+from tensorplay.compiler.aot.remat import trait_of
+from tensorplay.compiler.aot.trace import (
+    FromInput,
+    InputSpec,
+    OutputPlan,
+    Plan,
+    SharedMemory,
+    Trace,
+    trace_function,
+)
+from tensorplay.compiler.phases import OperatorGraph
+from tensorplay.compiler.statistics import count
+from tensorplay.core.errors import CompileError, VersionError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.graph import Graph, Interpreter, Node
+from tensorplay.tensor import Tensor
+
+Program: TypeAlias = "Callable[[Sequence[Tensor]], tuple[Tensor, ...]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """What a region is compiled with: the rewrites of its graph, and the backend."""
+
+    transform: Callable[[Graph], None]
+    compile: Callable[[OperatorGraph], Program]
+    memory_budget: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a result comes from: output `index` of a program, or input `index`, or a copy of it."""
+
+    is_input: bool
+    index: int
+    is_copy: bool = False
+
+    def pick(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Tensor:
+        """Return the tensor."""
+        tensor = (inputs if self.is_input else outputs)[self.index]
+        return tensor.clone() if self.is_copy else tensor
+
+
+class Region:
+    """A compiled function of tensors: call it with tensors like those that it was traced for."""
+
+    def __init__(self, trace: Trace, tools: Toolchain) -> None:
+        """Transform and partition the traced graph, and compile the forward program."""
+        self.trace = trace
+        self.plan = trace.plan
+        self.tools = tools
+        tools.transform(trace.graph)
+        self.gradients: _Gradients | None = None
+        if trace.joint is None:
+            returned = returned_nodes(trace.graph)
+            distinct = _distinct_computed(returned)
+            trace.graph.output_node.args = (distinct,)
+            self.forward_graph = OperatorGraph(trace.graph)
+        else:
+            self.gradients = _Gradients(trace.joint, self.plan, tools)
+            returned = trace.joint.outputs
+            distinct = self.gradients.partition.forward_outputs
+            self.forward_graph = self.gradients.partition.forward
+        self.forward = tools.compile(self.forward_graph)
+        written = {position for _, position in self.plan.writes}
+        self.sources = _result_sources(returned, distinct, trace.graph.placeholders, written)
+        shared = {member for each in self.plan.shared for member in each.members}
+        self.plain_inputs = [n for n in range(len(self.plan.inputs)) if n not in shared]
+        self.records = any(self.plan.has_gradient)
+
+    @property
+    def partition(self) -> Partition | None:
+        """The forward and the backward graph, where a gradient can flow."""
+        return None if self.gradients is None else self.gradients.partition
+
+    @property
+    def direct_outputs(self) -> tuple[int, ...] | None:
+        """The program outputs that are the region's outputs, if running the program is all of it."""
+        plan = self.plan
+        if plan.writes or plan.shared or plan.constants or self.records:
+            return None
+        sources = [
+            self.sources[each.index]
+            for each in plan.outputs
+            if not isinstance(each, FromInput) and not each.steps
+        ]
+        if len(sources) != len(plan.outputs) or any(
+            each.is_input or each.is_copy for each in sources
+        ):
+            return None
+        return tuple(each.index for each in sources)
+
+    def __call__(self, *tensors: Tensor) -> list[Tensor]:
+        """Run the function."""
+        plan = self.plan
+        bases = [_memory_of(each, tensors) for each in plan.shared]
+        inputs = [*(tensors[number] for number in self.plain_inputs), *bases, *plan.constants]
+        if self.records and is_grad_enabled():
+            results = _CompiledRegion.apply(self, *inputs)
+        else:
+            outputs = self.forward(inputs)
+            results = [source.pick(outputs, inputs) for source in self.sources]
+        for target, position in plan.writes:
+            written = tensors[target] if target < len(tensors) else bases[target - len(tensors)]
+            dispatch.write(written, results[position])
+        return [_output(each, tensors, results) for each in plan.outputs]
+
+
+def compile_region(
+    function: Callable[[Recorder, Sequence[Tensor]], Sequence[Tensor]],
+    inputs: Sequence[InputSpec],
+    shared: Sequence[SharedMemory],
+    tools: Toolchain,
+    *,
+    gradients: bool,
+) -> Region:
+    """Trace a function of tensors and compile it."""
+    return Region(trace_function(function, inputs, shared, gradients=gradients), tools)
+
+
+class _CompiledRegion(Function):
+    """The place of a region in the autograd graph."""
+
+    @staticmethod
+    def forward(ctx: Any, region: Region, *inputs: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
+        """Run the forward program; keep what the backward program reads."""
+        outputs = region.forward(inputs)
+        results = tuple(source.pick(outputs, inputs) for source in region.sources)
+        ctx.region = region
+        ctx.inputs = inputs
+        ctx.versions = tuple(each.untyped_storage().version for each in inputs)
+        if region.gradients is not None:
+            ctx.save_for_backward(*region.gradients.values_to_save(outputs, inputs))
+        flows = region.plan.has_gradient
+        ctx.mark_non_differentiable(
+            *(each for each, flow in zip(results, flows, strict=True) if not flow)
+        )
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        """Run the backward program, or, to be recorded, the region of the gradients."""
+        region: Region = ctx.region
+        if region.gradients is None:
+            error = region.trace.gradient_error
+            raise CompileError("this function has no backward pass") if error is None else error
+        flows = region.plan.has_gradient
+        tangents = [each for each, flow in zip(grads, flows, strict=True) if flow]
+        found: list[Tensor | None] = [None] * (1 + len(ctx.inputs))
+        if is_grad_enabled():
+            _check_versions(ctx.inputs, ctx.versions)
+            values = region.gradients.recorded(ctx.inputs, ctx.saved_tensors, tangents)
+        else:
+            values = region.gradients.computed(ctx.saved_tensors, tangents)
+        for number, value in zip(region.gradients.input_numbers, values, strict=True):
+            found[1 + number] = value
+        return tuple(found)
+
+
+class _Gradients:
+    """The backward side of a region."""
+
+    def __init__(self, joint: JointGraph, plan: Plan, tools: Toolchain) -> None:
+        self.joint = joint
+        self.tools = tools
+        self.partition = partition_min_cut(joint, trait_of, memory_budget=tools.memory_budget)
+        shared = {member for each in plan.shared for member in each.members}
+        plain = [number for number in range(len(plan.inputs)) if number not in shared]
+        place = {number: position for position, number in enumerate(plain)}
+        self.input_numbers = [place[number] for number in joint.gradient_of]
+        self.recorded_graph, self.recorded_inputs = gradient_graph(joint, trait_of)
+        tangents = set(joint.tangents)
+        primals = {node: number for number, node in enumerate(joint.primals)}
+        outputs = {node: number for number, node in enumerate(self.partition.forward_outputs)}
+        wanted = [
+            *self.partition.backward_inputs,
+            *self.recorded_inputs[len(primals) + len(tangents) :],
+        ]
+        self.saved_nodes = [node for node in dict.fromkeys(wanted) if node not in tangents]
+        self._saved = [
+            Source(is_input=node in primals, index=primals.get(node, outputs.get(node, -1)))
+            for node in self.saved_nodes
+        ]
+        self._lock = threading.Lock()
+        self._programs: dict[object, Program] = {}
+        self._regions: dict[object, Region] = {}
+
+    def values_to_save(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Return what a call keeps for its backward pass, in the order of `saved_nodes`."""
+        return [source.pick(outputs, inputs) for source in self._saved]
+
+    def computed(self, saved: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
+        """Return the gradients by the backward program, compiled for the tangents' strides."""
+        known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
+        known.update(zip(self.joint.tangents, tangents, strict=True))
+        program = self._programs.get(tuple(each.strides for each in tangents))
+        if program is None:
+            program = self._compile_backward(tangents)
+        found = program([known[node] for node in self.partition.backward_inputs])
+        known.update(zip(self.partition.backward_outputs, found, strict=True))
+        return [known[node] for node in self.joint.gradients]
+
+    def recorded(
+        self, inputs: Sequence[Tensor], saved: Sequence[Tensor], tangents: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """Return the gradients as results of a region that can itself be differentiated."""
+        known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
+        known.update(zip(self.joint.primals, inputs, strict=True))
+        known.update(zip(self.joint.tangents, tangents, strict=True))
+        arguments = [known[node] for node in self.recorded_inputs]
+        key = tuple((each.requires_grad, each.strides) for each in arguments)
+        with self._lock:
+            region = self._regions.get(key)
+            if region is None:
+                region = self._regions[key] = self._compile_recorded(arguments)
+        found = region(*arguments)
+        known.update(zip(self.recorded_graph_outputs(), found, strict=True))
+        return [known[node] for node in self.joint.gradients]
+
+    def recorded_graph_outputs(self) -> tuple[Node, ...]:
+        """Return the distinct gradients that are computed, as nodes of the joint graph."""
+        given = set(self.recorded_inputs)
+        return tuple(dict.fromkeys(node for node in self.joint.gradients if node not in given))
+
+    def backward_graph(self, tangents: Sequence[Tensor]) -> OperatorGraph:
+        """Return the backward graph for tangents with these strides."""
+        graph, copies = self.partition.backward.graph.copy()
+        strides = {
+            node.name: each for node, each in zip(self.joint.tangents, tangents, strict=True)
+        }
+        for node in copies.values():
+            tangent = strides.get(node.name)
+            if node.op == "placeholder" and tangent is not None:
+                node.meta["val"] = _meta_like(tangent)
+        return OperatorGraph(graph)
+
+    def _compile_backward(self, tangents: Sequence[Tensor]) -> Program:
+        with self._lock:
+            key = tuple(each.strides for each in tangents)
+            program = self._programs.get(key)
+            if program is None:
+                program = self.tools.compile(self.backward_graph(tangents))
+                self._programs[key] = program
+                count("backwards_compiled")
+        return program
+
+    def _compile_recorded(self, arguments: Sequence[Tensor]) -> Region:
+        graph = self.recorded_graph.graph
+        specs = [
+            InputSpec(_meta_like(each), node.name, requires_grad=each.requires_grad)
+            for each, node in zip(arguments, self.recorded_inputs, strict=True)
+        ]
+
+        def run(_recorder: Recorder, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+            return Interpreter(graph).run(*tensors)  # type: ignore[return-value]  # tensors only
+
+        return compile_region(run, specs, (), self.tools, gradients=True)
+
+
+def _distinct_computed(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    return tuple(dict.fromkeys(node for node in nodes if node.op != "placeholder"))
+
+
+def _result_sources(
+    returned: Sequence[Node],
+    outputs: Sequence[Node],
+    inputs: Sequence[Node],
+    written: set[int],
+) -> list[Source]:
+    """Say where each result comes from. Results that the caller sees have memory of their own."""
+    output_number = {node: number for number, node in enumerate(outputs)}
+    input_number = {node: number for number, node in enumerate(inputs)}
+    sources: list[Source] = []
+    given: set[Node] = set()
+    for position, node in enumerate(returned):
+        if node in input_number:
+            is_copy = position not in written
+            sources.append(Source(is_input=True, index=input_number[node], is_copy=is_copy))
+            continue
+        is_copy = position not in written and node in given
+        sources.append(Source(is_input=False, index=output_number[node], is_copy=is_copy))
+        if position not in written:
+            given.add(node)
+    return sources
+
+
+def _output(plan: OutputPlan, inputs: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+    tensor = (inputs if isinstance(plan, FromInput) else results)[plan.index]
+    for step in plan.steps:
+        tensor = dispatch.call(step.operator, (tensor, *step.arguments))
+    return tensor
+
+
+def _memory_of(shared: SharedMemory, tensors: Sequence[Tensor]) -> Tensor:
+    """Return the memory that some inputs share, from the first to the last element, as a tensor."""
+    member, offset = shared.members[0], shared.offsets[0]
+    tensor = tensors[member]
+    array = _C.view(tensor.array, (shared.size,), (1,), -offset)
+    memory: Tensor = _C.wrap_view(array, tensor)
+    return memory
+
+
+def _meta_like(tensor: Tensor) -> TensorMeta:
+    return TensorMeta(tensor.shape, tensor.dtype, tensor.device, tensor.strides)
+
+
+def _check_versions(inputs: Sequence[Tensor], versions: Sequence[int]) -> None:
+    for number, (tensor, version) in enumerate(zip(inputs, versions, strict=True)):
+        if tensor.untyped_storage().version != version:
+            raise VersionError(
+                f"differentiating the gradient of a compiled function needs its input {number} of "
+                f"shape {tuple(tensor.shape)} as it was, but it has been changed by an in-place "
+                "operation; change a clone() of it"
+            )
