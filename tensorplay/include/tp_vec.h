@@ -438,13 +438,13 @@ template <int N, class T, int W> TP_INLINE auto load_where(const T* p, Mask<W, N
     return X(load<N>((const T*)values));
 }
 
-// Past the cache, where the pointer is a multiple of the register size; `stream_end` before anyone else reads.
-template <class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N, w> x) {
-    if constexpr (!w) {
-        stream(p, x.lo);
-        stream(p + N / 2, x.hi);
+// Past the cache, in pieces of at most `unit` bytes, of which the place is a multiple; `stream_end` before anyone reads.
+template <int unit, class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N, w> x) {
+    constexpr int bytes = N * sizeof(T);
+    if constexpr (bytes > unit) {
+        stream<unit>(p, lower(x));
+        stream<unit>(p + N / 2, upper(x));
     } else {
-        constexpr int bytes = N * sizeof(T);
 #if defined(__clang__)
         if constexpr (bytes >= 16) return (void)__builtin_nontemporal_store(x.v, (Raw<T, N>*)p);
 #elif TP_GCC_X86
@@ -459,12 +459,11 @@ template <class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N, w> x) {
         store(p, x);
     }
 }
-// Past the cache if the place is aligned.
+// The same if the place is aligned well enough, else an ordinary store.
 template <class T, class X> TP_INLINE void store_past_cache(T* p, X x) {
-    constexpr int bytes = Of<X>::lanes * sizeof(T);
-    constexpr int unit = bytes < TP_VECTOR_BYTES ? bytes : TP_VECTOR_BYTES;
     if constexpr (same<T, Lane<X>>) {
-        if ((uintptr_t)p % unit == 0) return stream(p, x);
+        if ((uintptr_t)p % TP_VECTOR_BYTES == 0) return stream<TP_VECTOR_BYTES>(p, x);
+        if (TP_VECTOR_BYTES == 64 && (uintptr_t)p % 32 == 0) return stream<32>(p, x);
     }
     store(p, x);
 }
