@@ -120,8 +120,13 @@ def fmin(a: Array, b: Array) -> Array:
 
 
 def relu(x: Array) -> Array:
-    """`x` where it is positive or NaN, else +0."""
-    return np.asarray(np.where((x > 0) | (x != x), x, x.dtype.type(0)))  # noqa: PLR0124
+    """0 where `x < 0`, else `x`: NaN and -0 stay."""
+    return np.asarray(np.where(x < 0, x.dtype.type(0), x))
+
+
+def sign(x: Array) -> Array:
+    """`(x > 0) - (x < 0)`: 0 for NaN and both zeros."""
+    return np.asarray(np.subtract(x > 0, x < 0, dtype=np.int8)).astype(x.dtype)
 
 
 def lshift(a: Array, b: Array) -> Array:

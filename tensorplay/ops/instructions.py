@@ -12,7 +12,7 @@ Rules that libraries disagree on, and ours:
 - floordiv, remainder round toward minus infinity; a zero remainder of floats keeps the dividend's sign. On integers
   the results wrap (`-2**31 // -1 == -2**31`, remainder 0), and division by zero gives 0 for both.
 - Shifts by the width or more, or by a negative count, shift every bit out.
-- sign(NaN) is NaN.
+- sign(NaN) and sign(-0) are 0. relu(-0) is -0: `0 if x < 0 else x`.
 - Float to integer truncates. int8, int16, int32, uint8 and uint16 go through int32 and keep the low bits, uint32 and
   int64 go through int64; what does not fit the intermediate type, and NaN, become its least value (what x86's cvttps2dq
   does). uint64 takes values from 2**63 up exactly. Float to bool is `x != 0`.
@@ -197,7 +197,7 @@ def _arithmetic() -> None:
          interval=lambda a, b: _corners(_times, a, b), **_infix("*"))
     _put("truediv", 2, _INEXACT, np.true_divide,
          lambda g, y, a, b: (g / b, -g * y / b), "a / b",
-         cost=_DIVISION, cpp="({0} / {1})", triton="tl.div_rn({0}, {1})")
+         cost=_DIVISION, cpp="({0} / {1})", triton="tp_div({0}, {1})")
     _put("floordiv", 2, _REAL, arrays.floordiv, None, "a // b, rounded toward minus infinity",
          cost=2 * _DIVISION, interval=_interval_floordiv, triton="tp_floordiv({0}, {1})")
     _put("remainder", 2, _REAL, arrays.remainder,
@@ -214,11 +214,11 @@ def _arithmetic() -> None:
          interval=lambda a: _corners(_times, _interval_abs(a), _interval_abs(a)),
          triton="({0} * {0})")
     _put("reciprocal", 1, _INEXACT, np.reciprocal, lambda g, y, x: (-g * (y * y),), "1 / x",
-         cost=_DIVISION, triton="tl.div_rn(1.0, {0})")
+         cost=_DIVISION, triton="tp_reciprocal({0})")
     _put("sqrt", 1, _INEXACT, np.sqrt, lambda g, y, x: (g / (y * 2),), "square root",
-         cost=_DIVISION, triton="tl.sqrt_rn({0})")
+         cost=_DIVISION, triton="tp_sqrt({0})")
     _put("rsqrt", 1, _FLOAT, arrays.rsqrt, lambda g, y, x: (g * (y * y * y) * -0.5,), "1 / sqrt(x)",
-         cost=2 * _DIVISION, triton="tl.div_rn(1.0, tl.sqrt_rn({0}))")
+         cost=2 * _DIVISION, triton="tp_rsqrt({0})")
     _put("pow", 2, _NUMERIC, arrays.power, _pow_partials, "a to the power b",
          cost=_HEAVY, triton="tp_pow({0}, {1})")
 
@@ -232,20 +232,20 @@ def _pow_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None,
 def _selection() -> None:
     _put("maximum", 2, _ORDERED, arrays.maximum, _tie_partials(ops.gt), "the larger; NaN wins",
          interval=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-         triton="tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)")
+         triton="tp_maximum({0}, {1})")
     _put("minimum", 2, _ORDERED, arrays.minimum, _tie_partials(ops.lt), "the smaller; NaN wins",
          interval=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-         triton="tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)")
+         triton="tp_minimum({0}, {1})")
     _put("fmax", 2, _REAL, arrays.fmax, lambda g, y, a, b: _choose(g, ops.logical_or(ops.ge(a, b), _is_nan(b))),
-         "the larger; NaN loses", triton="tl.maximum({0}, {1})")
+         "the larger; NaN loses", triton="tp_fmax({0}, {1})")
     _put("fmin", 2, _REAL, arrays.fmin, lambda g, y, a, b: _choose(g, ops.logical_or(ops.le(a, b), _is_nan(b))),
-         "the smaller; NaN loses", triton="tl.minimum({0}, {1})")
+         "the smaller; NaN loses", triton="tp_fmin({0}, {1})")
     _put("where", 3, _where_result, np.where, lambda g, y, c, a, b: (None, ops.where(c, g, 0), ops.where(c, 0, g)),
          "a where the condition holds, else b",
          interval=lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])), triton="tl.where({0}, {1}, {2})")
-    _put("relu", 1, _REAL, arrays.relu, lambda g, y, x: (ops.where(y > 0, g, 0),), "max(x, 0); NaN stays",
+    _put("relu", 1, _REAL, arrays.relu, lambda g, y, x: (ops.where(y > 0, g, 0),), "0 if x < 0 else x",
          interval=lambda a: (max(a[0], 0), max(a[1], 0)),
-         triton="tl.maximum({0}, 0, propagate_nan=tl.PropagateNan.ALL)")
+         triton="tp_relu({0})")
 
 
 def _is_nan(x: Value) -> Value:
@@ -306,7 +306,7 @@ def _rounding() -> None:
     _put("trunc", 1, _FLOAT, np.trunc, zero, "toward zero", interval=_monotone(math.trunc))
     _put("round", 1, _FLOAT, np.rint, zero, "nearest integer, halves to even", interval=_monotone(round),
          triton="libdevice.rint({0})")
-    _put("sign", 1, _REAL, np.sign, zero, "-1, 0 or 1; NaN stays", interval=_unit, triton="tp_sign({0})")
+    _put("sign", 1, _REAL, arrays.sign, zero, "-1, 0 or 1; 0 for NaN", interval=_unit, triton="tp_sign({0})")
     _put("copysign", 2, _FLOAT, np.copysign,
          lambda g, y, a, b: (ops.where(ops.eq(a, 0), 0, g * (y / a)), None), "|a| with the sign of b")
     _put("nextafter", 2, _FLOAT, np.nextafter, zero, "the next float from a toward b", cost=_DIVISION)

@@ -212,6 +212,8 @@ Raw: TypeAlias = Annotated[Value, Marker("raw")]
 """A tensor parameter that takes no part in promotion and is seen in its own compute dtype."""
 Index: TypeAlias = Annotated[tuple[Value, ...], Marker("index")]
 """Not a parameter of the operator: the int64 indices of the element being computed."""
+Linear: TypeAlias = Annotated[Value, Marker("linear")]
+"""Not a parameter of the operator: the int64 row-major index of the element being computed."""
 
 
 def apply(name: str, *operands: Operand, **attrs: object) -> Value:

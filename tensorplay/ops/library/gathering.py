@@ -224,7 +224,7 @@ def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: b
 
 def add_at(target: Array, where: tuple[Any, ...], values: Array) -> None:
     """Add `values` to `target` at `where`, all of those that meet in one place; half types sum in float32 and round once."""
-    if target.dtype.kind == "V" or target.dtype.itemsize == 2 and target.dtype.kind not in "iub":  # noqa: PLR2004
+    if target.dtype.kind == "V" or (target.dtype.itemsize == 2 and target.dtype.kind not in "iub"):
         wide = target.astype(np.float32)
         np.add.at(wide, where, values.astype(np.float32))
         target[...] = wide.astype(target.dtype)
@@ -257,16 +257,10 @@ def _(grad: Tensor, dim: int, index: Tensor, src: TensorMeta) -> Tensor:
 
 def _as_src(grad: Tensor, src: TensorMeta) -> Tensor:
     """Only the part of src that the index covers was read."""
-    if grad.shape == src.shape:
-        return grad
-    padded = grad.new_zeros(src.shape)
-    for d, size in enumerate(grad.shape):
-        if size != src.shape[d]:
-            grad = (
-                padded.narrow(d, 0, 1)
-                .expand([*grad.shape[:d], src.shape[d], *grad.shape[d + 1 :]])
-                .slice_scatter(grad, d, 0, size)
-            )
+    for d, size in enumerate(src.shape):
+        if grad.shape[d] != size:
+            shape = [*grad.shape[:d], size, *grad.shape[d + 1 :]]
+            grad = grad.new_zeros(shape).slice_scatter(grad, d, 0, grad.shape[d])
     return grad
 
 
@@ -282,9 +276,13 @@ def _scatter_tangent(
     operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
 ) -> Tensor:
     _, dim, index, src = values
-    base = tangents[0] if tangents[0] is not None else result * 0
-    given = tangents[2] if len(tangents) > 2 else None  # noqa: PLR2004
-    part: Any = given if given is not None else (0 if not hasattr(src, "shape") else src * 0)  # type: ignore[operator]
+    base = tangents[0] if tangents[0] is not None else result.new_zeros(result.shape)
+    given = tangents[2] if len(tangents) > 2 else None
+    part: Any = (
+        given
+        if given is not None
+        else (0 if not hasattr(src, "shape") else src.new_zeros(src.shape))
+    )  # type: ignore[attr-defined]
     found: Tensor = operator(base, dim, index, part)
     return found
 

@@ -1,0 +1,63 @@
+"""TensorPlay: tensors, automatic differentiation, and a compiler that turns tensor programs into native kernels.
+
+>>> import tensorplay as tp
+>>> x = tp.tensor([1.0, -2.0], requires_grad=True)
+>>> tp.relu(x).sum()
+tensor(1., grad_fn=<SumBackward>)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tensorplay import functions
+from tensorplay.core.config import config
+from tensorplay.core.device import Device as device  # noqa: N813  # PyTorch's name
+from tensorplay.core.dtypes import (
+    DType as dtype,  # noqa: N813  # PyTorch's name
+)
+from tensorplay.core.dtypes import (
+    ALL_DTYPES,
+    bfloat16,
+    complex64,
+    complex128,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    undefined,
+)
+from tensorplay.core.dtypes import (
+    bool_ as bool,  # noqa: A004  # PyTorch's name
+)
+from tensorplay.functions import *  # noqa: F403  # the registry's functions
+from tensorplay.tensor import Tensor
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function declared after the import
+    """Load submodules at first use; find operators that were declared later."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"tensorplay.{name}")
+    if name in _ELSEWHERE:
+        return getattr(importlib.import_module(_ELSEWHERE[name]), name)
+    if name in functions.PUBLIC:
+        return getattr(functions, name)
+    msg = f"module 'tensorplay' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+_SUBMODULES = frozenset({"autograd", "compiler", "graph", "nn", "ops", "optim", "serialization"})
+_ELSEWHERE = {"compile": "tensorplay.compiler.api"}

@@ -1,0 +1,312 @@
+"""Public functions and methods, generated from the registry.
+
+For each operator a Python function with the operator's own parameters, so that Python itself binds the arguments (as
+dataclasses generate `__init__`). The text of `tensorplay.relu`:
+
+    def relu(input):
+        if modes():
+            return through_modes(target, operator, (input,), {})
+        if type(input) is Tensor and not (input.requires_grad and grad()):
+            ... the kernel for input.dtype, found in a dictionary ...
+        return call(operator, (input,))
+
+The fast path serves contiguous tensors of one dtype and one shape (or a number); everything else takes `dispatch.call`.
+"""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorplay import _C, dispatch
+from tensorplay.core.errors import ArgumentError
+from tensorplay.ops import quiet
+from tensorplay.ops.kinds.pointwise import Pointwise, number_array
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.signature import (
+    CONVERT,
+    TENSOR_ROLES,
+    Parameter,
+    Role,
+    Values,
+    is_tensor,
+    to_sizes_variadic,
+)
+from tensorplay.tensor import Tensor
+
+Function = Callable[..., Any]
+
+_SMALL = 1 << 16
+"""Elements up to which the fast path lets NumPy allocate; larger results come from the pool."""
+
+
+def through_modes(
+    target: dispatch.Target, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
+    """A public call while modes are on: as the user wrote it, without arguments that equal their defaults."""
+    names = [each.name for each in operator.signature.parameters if each.keyword_only]
+    raw = (*args, *(kwargs[name] for name in names))
+    shown_args, shown_kwargs = operator.signature.given(raw)
+
+    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        return dispatch.call(operator, operator.signature.bind(args, kwargs))
+
+    return dispatch.call_function(target, body, shown_args, shown_kwargs)
+
+
+def make_function(operator: Operator) -> Function:
+    """The public function of an operator."""
+    holder: list[Any] = []
+    function = _generate(operator, operator.name, "function", holder)
+    holder.append(function)
+    return function
+
+
+def make_method(operator: Operator) -> Function:
+    """The method of `Tensor`: the first parameter is the tensor."""
+    return _generate(operator, operator.name, "method", [operator.name])
+
+
+def make_inplace_method(operator: Operator) -> Function:
+    """The method with an underscore: computes, then writes into the tensor."""
+    return _generate(operator, operator.name + "_", "inplace", [operator.name + "_"])
+
+
+def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Function:
+    signature = operator.signature
+    namespace: dict[str, Any] = {
+        "modes": dispatch.current_modes, "through_modes": through_modes, "target": target, "operator": operator,
+        "call": dispatch.call_inplace if form == "inplace" else dispatch.call,
+        "inplace_through_modes": _inplace_through_modes, "variadic": to_sizes_variadic,
+    }  # fmt: skip
+    header, shown, keywords, values, prelude = _text_parts(signature.parameters, namespace)
+    through = "inplace_through_modes" if form == "inplace" else "through_modes"
+    lines = [f"def {name}({header}):", *prelude, "    if modes():",
+             f"        return {through}(target[0], operator, ({shown}), {{{keywords}}})"]  # fmt: skip
+    if form != "inplace":
+        lines += _fast_path(operator, namespace)
+    if operator.is_factory and form == "function":
+        header += "requires_grad=False" if header.endswith("*, ") else ", requires_grad=False"
+        lines[0] = f"def {name}({header}):"
+        lines[-1] = lines[-1].replace("return", "made =", 1)
+        lines.append(f"    else: made = call(operator, ({values}))")
+        lines.append("    return made.requires_grad_() if requires_grad else made")
+    else:
+        lines.append(f"    return call(operator, ({values}))")
+    source = "\n".join(lines) + "\n"
+    exec(compile(source, f"<tensorplay {name}>", "exec"), namespace)  # noqa: S102  # our own generated text
+    function: Function = namespace[name]
+    function.__module__ = "tensorplay"
+    function.__qualname__ = name if form == "function" else f"Tensor.{name}"
+    function.__doc__ = operator.doc if form != "inplace" else f"`{operator.name}` in place: {operator.doc}"
+    return function
+
+
+def _text_parts(
+    parameters: tuple[Parameter, ...], namespace: dict[str, Any]
+) -> tuple[str, str, str, str, list[str]]:
+    """Parameter list, positional arguments, keyword arguments, canonical values, and first lines."""
+    header: list[str] = []
+    shown: list[str] = []
+    keywords: list[str] = []
+    values: list[str] = []
+    prelude: list[str] = []
+    positional = [each for each in parameters if not each.keyword_only]
+    star = False
+    for each in parameters:
+        if each.keyword_only and not star:
+            star = True
+            header.append("*")
+        variadic = each.role is Role.SIZES and not each.keyword_only and each is positional[-1]
+        if variadic:
+            star = True
+            header += [f"*{each.name}_items", f"{each.name}=None"]
+            namespace["ArgumentError"] = ArgumentError
+            prelude.append(f"    if {each.name} is None: {each.name} = variadic({each.name}_items)")
+        elif each.required:
+            header.append(each.name)
+        else:
+            namespace[f"default_{each.name}"] = each.default
+            header.append(f"{each.name}=default_{each.name}")
+        if each.keyword_only:
+            keywords.append(f"{each.name!r}: {each.name}")
+        else:
+            shown.append(f"{each.name},")
+        if each.role in CONVERT:
+            namespace[f"to_{each.name}"] = CONVERT[each.role]
+            guard = f"None if {each.name} is None else " if each.optional else ""
+            values.append(f"{guard}to_{each.name}({each.name}),")
+        else:
+            values.append(f"{each.name},")
+    return ", ".join(header), " ".join(shown), ", ".join(keywords), " ".join(values), prelude
+
+
+def _inplace_through_modes(
+    target: str, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:  # noqa: ANN401  # the tensor
+    names = [each.name for each in operator.signature.parameters if each.keyword_only]
+    shown_args, shown_kwargs = operator.signature.given((*args, *(kwargs[name] for name in names)))
+
+    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        return dispatch.call_inplace(operator, operator.signature.bind(args, kwargs))
+
+    return dispatch.call_function(target, body, shown_args, shown_kwargs)
+
+
+# ---- the fast path ----------------------------------------------------------------------------------
+
+
+def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
+    """Lines that serve the plain case of a pointwise operator of one or two operands; none for others."""
+    kind = operator.kind
+    if not isinstance(kind, Pointwise) or kind.shape is not None or kind.index_name or kind.linear_name:
+        return []
+    parameters = operator.signature.parameters
+    operands = [each for each in parameters if each.role in TENSOR_ROLES]
+    others = [each.name for each in parameters if each.role not in TENSOR_ROLES]
+    if not 1 <= len(operands) <= 2 or any(each.role is Role.STATIC or each.optional for each in operands):  # noqa: PLR2004
+        return []
+    if any(each.role in CONVERT for each in parameters):
+        return []
+    kernels: dict[Any, Any] = {}
+    namespace.update(
+        T=Tensor, grad=dispatch.is_grad_enabled, get=kernels.get, wrap=_C.wrap, nd=np.ndarray, asarray=np.asarray,
+        local=quiet.LOCAL, number=number_array, small=_SMALL,
+        prepare=_Preparation(operator, kernels),
+    )  # fmt: skip
+    first = operands[0].name
+    values = ", ".join(each.name for each in parameters)
+    finish = "return wrap(r if type(r) is nd else asarray(r))"
+    if len(operands) == 1:
+        key = f"({first}.dtype, {', '.join(others)})" if others else f"{first}.dtype"
+        return [
+            f"    if type({first}) is T and not ({first}.requires_grad and grad()):",
+            f"        a = {first}.array",
+            "        if a is not None and a.flags.c_contiguous and a.size <= small:",
+            f"            k = get({key})",
+            f"            if k is None: k = prepare({key}, ({values},))",
+            "            if k:",
+            "                try: r = local.context.run(k, a)",
+            "                except RuntimeError: r = None",
+            f"                if r is not None: {finish}",
+        ]
+    second = operands[1].name
+    more = "".join(f", {name}" for name in others)
+    lines = [
+        f"    if type({first}) is T and not ({first}.requires_grad and grad()):",
+        f"        a = {first}.array",
+        "        if a is not None and a.flags.c_contiguous and a.size <= small:",
+        f"            d = {first}.dtype",
+        f"            if type({second}) is T:",
+        f"                b = {second}.array",
+        f"                if b is not None and {second}.dtype is d and a.shape == b.shape and b.flags.c_contiguous "
+        f"and not ({second}.requires_grad and grad()):",
+        f"                    k = get((d, T{more}))",
+        f"                    if k is None: k = prepare((d, T{more}), ({values},))",
+        "                    if k:",
+        "                        try: r = local.context.run(k, a, b)",
+        "                        except RuntimeError: r = None",
+        f"                        if r is not None: {finish}",
+    ]
+    if operands[1].role is Role.SCALAR:
+        lines += [
+            f"            elif type({second}) in plain_numbers:",
+            f"                k = get((d, type({second}){more}))",
+            f"                if k is None: k = prepare((d, type({second}){more}), ({values},))",
+            "                if k:",
+            f"                    try: r = local.context.run(k, a, number({second}, d))",
+            "                    except RuntimeError: r = None",
+            f"                    if r is not None: {finish}",
+        ]
+        namespace["plain_numbers"] = frozenset({int, float, bool})
+    return lines
+
+
+class _Preparation:
+    """Finds the kernel of a key at its first use; `False` where the plain case does not apply."""
+
+    def __init__(self, operator: Operator, kernels: dict[Any, Any]) -> None:
+        self.operator = operator
+        self.kernels = kernels
+
+    def __call__(self, key: Any, values: Values) -> Any:  # noqa: ANN401  # a key, a kernel or False
+        kernel: Any = False
+        kind = self.operator.kind
+        assert isinstance(kind, Pointwise)  # noqa: S101  # asked for those only
+        plan = kind.plan(self.operator, values)
+        names = [each.name for each in self.operator.signature.parameters if each.takes_tensor]
+        tensors = [each for each in values if is_tensor(each)]
+        same_type = all(plan.computation.compute is each.dtype for each in tensors)  # type: ignore[attr-defined]
+        if same_type and list(plan.ready().inputs) == names:
+            kernel = plan.ready().fresh
+        if len(self.kernels) < 1024:  # noqa: PLR2004  # attributes by value: keep it bounded
+            self.kernels[key] = kernel
+        return kernel
+
+
+# ---- operators of Python ------------------------------------------------------------------------------
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def _is_operand(value: object) -> bool:
+    return isinstance(value, _NUMBERS) or is_tensor(value)
+
+
+def make_binary_dunder(operator: Operator, symbol: str, *, reflected: bool) -> Function:
+    """`__add__`, `__radd__` and their like: the function mode sees `operator.add`."""
+    function = make_method(operator)
+    python_function = getattr(python_operator, symbol)
+    modes = dispatch.current_modes
+
+    def body(a: Any, b: Any) -> Any:  # noqa: ANN401  # operands
+        return dispatch.call(operator, operator.signature.bind((a, b), {}))
+
+    def dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
+        if type(other) is not Tensor and not _is_operand(other):
+            return NotImplemented
+        if modes():
+            return dispatch.call_function(python_function, body, (self, other), {})
+        return function(self, other)
+
+    def reflected_dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
+        if not _is_operand(other):
+            return NotImplemented
+        if modes():
+            return dispatch.call_function(python_function, body, (other, self), {})
+        return dispatch.call(operator, operator.signature.bind((other, self), {}))
+
+    return reflected_dunder if reflected else dunder
+
+
+def make_unary_dunder(operator: Operator, symbol: str) -> Function:
+    """`__neg__` and its like."""
+    python_function = getattr(python_operator, symbol)
+
+    def body(a: Any) -> Any:  # noqa: ANN401  # an operand
+        return dispatch.call(operator, operator.signature.bind((a,), {}))
+
+    def dunder(self: Tensor) -> Any:  # noqa: ANN401  # a tensor
+        return dispatch.call_function(python_function, body, (self,), {})
+
+    return dunder
+
+
+def make_inplace_dunder(operator: Operator, symbol: str) -> Function:
+    """`__iadd__` and its like: the function mode sees `operator.iadd`."""
+    python_function = getattr(python_operator, symbol)
+
+    def body(a: Any, b: Any) -> Any:  # noqa: ANN401  # operands
+        return dispatch.call_inplace(operator, operator.signature.bind((a, b), {}))
+
+    def dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
+        if not _is_operand(other):
+            return NotImplemented
+        return dispatch.call_function(python_function, body, (self, other), {})
+
+    return dunder
+
+

@@ -1,0 +1,285 @@
+"""Recorded scalar programs: one handler that several interpretations stand on.
+
+A scalar function run under `Recorder` leaves a `Program`: a list of steps in single-assignment form over its inputs,
+equal steps shared. From it follow the eager kernel (`numpy_source`), the derivative (`differentiate`) and, by `replay`,
+the same computation under any other handler.
+
+>>> from tensorplay.core import dtypes
+>>> recorder = Recorder()
+>>> x = recorder.input("x", dtypes.float32)
+>>> print(recorder.finish(x * 2 + x).text())
+x: float32
+t0 = constant 2.0 float32
+t1 = mul(x, t0)
+t2 = add(t1, x)
+return t2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tensorplay.core.dtypes import DType, Number
+from tensorplay.core.errors import DTypeError
+from tensorplay.ops import values as ops
+from tensorplay.ops.values import NO_ATTRS, Attrs, Handler, Instruction, Value, result_dtype
+
+Key: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A named input of a program."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number of a dtype."""
+
+    number: Number
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An instruction applied to earlier nodes, given by their positions."""
+
+    instruction: Instruction
+    operands: tuple[int, ...]
+    attrs: Attrs
+    dtype: DType
+
+
+Node: TypeAlias = Input | Constant | Step
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Nodes in an order where operands come first; the value at position `output` is the result."""
+
+    nodes: tuple[Node, ...]
+    output: int
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the result."""
+        return self.nodes[self.output].dtype
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs that the result depends on, in order of creation."""
+        return tuple(node.name for node in self.nodes if isinstance(node, Input))
+
+    @property
+    def step_count(self) -> int:
+        """The number of instructions."""
+        return sum(isinstance(node, Step) for node in self.nodes)
+
+    def text(self) -> str:
+        """One line a node."""
+        names: list[str] = []
+        lines: list[str] = []
+        for node in self.nodes:
+            if isinstance(node, Input):
+                names.append(node.name)
+                lines.append(f"{node.name}: {node.dtype.name}")
+                continue
+            name = f"t{sum(each.startswith('t') and each[1:].isdigit() for each in names)}"
+            names.append(name)
+            if isinstance(node, Constant):
+                lines.append(f"{name} = constant {node.number!r} {node.dtype.name}")
+            else:
+                operands = [names[i] for i in node.operands]
+                operands += [f"{key}={value!r}" for key, value in node.attrs.items()]
+                lines.append(f"{name} = {node.instruction.name}({', '.join(operands)})")
+        return "\n".join([*lines, f"return {names[self.output]}"])
+
+
+class Recorder:
+    """A handler that records. Equal nodes are shared; exact identities are simplified.
+
+    `1*x`, `x/1` and double negation are exact in IEEE arithmetic, so that derivatives read well.
+    """
+
+    def __init__(self) -> None:
+        """Start an empty program."""
+        self.nodes: list[Node] = []
+        self._known: dict[Key, int] = {}
+
+    def _put(self, key: Key, node: Node) -> Value:
+        place = self._known.get(key)
+        if place is None:
+            place = self._known[key] = len(self.nodes)
+            self.nodes.append(node)
+        return Value(self, node.dtype, place)
+
+    def input(self, name: str, dtype: DType) -> Value:
+        """Declare an input."""
+        return self._put(("input", name), Input(name, dtype))
+
+    def constant(self, number: Number, dtype: DType) -> Value:
+        """A constant; its key keeps -0.0 and 0.0, 1 and True apart."""
+        number = _fit(number, dtype)
+        return self._put(("constant", repr(number), dtype), Constant(number, dtype))
+
+    def apply(self, instruction: Instruction, operands: Sequence[Value], attrs: Attrs) -> Value:
+        """Record a step."""
+        places = tuple(_place(each) for each in operands)
+        dtype = result_dtype(instruction, operands, attrs)
+        same = self._simplify(instruction.name, places)
+        if same is not None and self.nodes[same].dtype is dtype:
+            return Value(self, dtype, same)
+        key = (instruction.name, places, *sorted(attrs.items()))
+        return self._put(key, Step(instruction, places, attrs, dtype))
+
+    def _simplify(self, name: str, places: tuple[int, ...]) -> int | None:
+        if name in {"mul", "truediv"}:
+            a, b = places
+            if self._is_one(b):
+                return a
+            if name == "mul" and self._is_one(a):
+                return b
+        elif name == "neg":
+            node = self.nodes[places[0]]
+            if isinstance(node, Step) and node.instruction.name == "neg":
+                return node.operands[0]
+        return None
+
+    def _is_one(self, place: int) -> bool:
+        node = self.nodes[place]
+        return isinstance(node, Constant) and node.number == 1
+
+    def finish(self, result: Value) -> Program:
+        """The program of `result`, without nodes that it does not need."""
+        return _prune(self.nodes, _place(result))
+
+
+def _place(value: Value) -> int:
+    place = value.data
+    assert isinstance(place, int)  # noqa: S101  # values of this handler
+    return place
+
+
+def _fit(number: Number, dtype: DType) -> Number:
+    """A Python number of the dtype's category: integers wrap, floats keep their double value."""
+    kind = dtype.kind
+    if kind == "f":
+        if isinstance(number, complex):
+            msg = f"a complex constant {number!r} does not fit {dtype}"
+            raise DTypeError(msg)
+        return float(number)
+    if kind == "b":
+        return bool(number)
+    if kind == "c":
+        return complex(number)
+    if isinstance(number, complex):
+        msg = f"a complex constant {number!r} does not fit {dtype}"
+        raise DTypeError(msg)
+    bits = 8 * dtype.itemsize
+    whole = int(number) & ((1 << bits) - 1)
+    return whole - (1 << bits) if kind == "i" and whole >> (bits - 1) else whole
+
+
+def _prune(nodes: Sequence[Node], output: int) -> Program:
+    needed = {output}
+    for place in range(output, -1, -1):
+        node = nodes[place]
+        if place in needed and isinstance(node, Step):
+            needed.update(node.operands)
+    kept = sorted(needed)
+    number = {place: i for i, place in enumerate(kept)}
+    fresh: list[Node] = []
+    for place in kept:
+        node = nodes[place]
+        if isinstance(node, Step):
+            node = Step(node.instruction, tuple(number[i] for i in node.operands), node.attrs, node.dtype)
+        fresh.append(node)
+    return Program(tuple(fresh), number[output])
+
+
+def replay(program: Program, handler: Handler, inputs: Mapping[str, Value]) -> Value:
+    """Run a program under another handler."""
+    found: list[Value] = []
+    for node in program.nodes:
+        if isinstance(node, Input):
+            found.append(inputs[node.name])
+        elif isinstance(node, Constant):
+            found.append(handler.constant(node.number, node.dtype))
+        else:
+            operands = [found[i] for i in node.operands]
+            found.append(handler.apply(node.instruction, operands, node.attrs))
+    return found[program.output]
+
+
+RESULT, GRAD = "result", "grad"
+
+
+def differentiate(program: Program, wanted: str) -> Program | None:
+    """The program of `grad` times the partial derivative by the input `wanted`; None where it is zero.
+
+    Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and `result` where a partial is
+    written with the operator's own result (exp, tanh, sqrt, …).
+    """
+    recorder = Recorder()
+    depends = _dependents(program, wanted)
+    if program.output not in depends or not program.dtype.is_differentiable:
+        return None
+    values: list[Value] = []
+    for place, node in enumerate(program.nodes):
+        if isinstance(node, Step):
+            operands = [values[i] for i in node.operands]
+            values.append(
+                recorder.input(RESULT, node.dtype)
+                if place == program.output
+                else recorder.apply(node.instruction, operands, node.attrs)
+            )
+        elif isinstance(node, Input):
+            values.append(recorder.input(node.name, node.dtype))
+        else:
+            values.append(recorder.constant(node.number, node.dtype))
+    adjoints: dict[int, Value] = {program.output: recorder.input(GRAD, program.dtype)}
+    total: Value | None = None
+    for place in range(program.output, -1, -1):
+        adjoint, node = adjoints.pop(place, None), program.nodes[place]
+        if adjoint is None or place not in depends:
+            continue
+        if isinstance(node, Input):
+            total = adjoint
+            continue
+        assert isinstance(node, Step)  # noqa: S101  # constants depend on nothing
+        operands = [values[i] for i in node.operands]
+        for operand, part in zip(node.operands, _contributions(node, adjoint, values[place], operands), strict=True):
+            if part is None or operand not in depends:
+                continue
+            before = adjoints.get(operand)
+            adjoints[operand] = part if before is None else before + part
+    return None if total is None else recorder.finish(total)
+
+
+def _dependents(program: Program, wanted: str) -> set[int]:
+    found: set[int] = set()
+    for place, node in enumerate(program.nodes):
+        if isinstance(node, Input):
+            if node.name == wanted and node.dtype.is_differentiable:
+                found.add(place)
+        elif isinstance(node, Step) and any(i in found for i in node.operands) and node.dtype.is_differentiable:
+            found.add(place)
+    return found
+
+
+def _contributions(
+    step: Step, adjoint: Value, result: Value, operands: Sequence[Value]
+) -> Sequence[Value | None]:
+    if step.instruction.name == "to_dtype":
+        return (ops.to_dtype(adjoint, operands[0].dtype),)
+    if step.instruction.partials is None:  # zero almost everywhere
+        return (None,) * len(operands)
+    return step.instruction.partials(adjoint, result, *operands)
+
+
+__all__ = ["GRAD", "NO_ATTRS", "RESULT", "Constant", "Input", "Program", "Recorder", "Step", "differentiate", "replay"]

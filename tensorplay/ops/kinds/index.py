@@ -1,0 +1,111 @@
+"""Index operators: which element is read or written depends on data, or on a case.
+
+Three forms, each an index function on plain arithmetic that lowering runs on expressions and the contract suite on
+integers; the eager kernel is NumPy's own and must agree.
+
+- `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where `read(name, indices, size)` reads
+  an index tensor (negative ones count from the end, others fail a bounds check: the adjoint is a scatter);
+- `Scatter`: element `i` of a value goes to `place(i, read)` of the result, which starts as a base; equal places are
+  overwritten or combined by a monoid;
+- `Pieces`: the result is cut into boxes, each read from one operand at an affine place (cat, pad, slice_scatter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tensorplay.core.dtypes import Number
+from tensorplay.ops.kinds.kind import Kind
+from tensorplay.ops.monoids import Monoid
+
+if TYPE_CHECKING:
+    from tensorplay.ops.registry import Metas, Operator
+    from tensorplay.ops.signature import Values
+
+Indices: TypeAlias = Sequence[Any]
+Read: TypeAlias = Callable[[str, Indices, int], Any]
+"""`read(parameter, indices, size)`: an index from an integer tensor, for a dimension of `size` elements. For a list of
+tensors the parameter is written `"indices.0"`."""
+Place: TypeAlias = Callable[[Indices, Read], Indices]
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Read `source` at `place`."""
+
+    source: str
+    shape: tuple[int, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Write `value` (a tensor parameter, read at `value_place(i)`, or a number) for each `i` in `domain` to `place`."""
+
+    base: str
+    """The parameter that the result starts as."""
+    value: str
+    domain: tuple[int, ...]
+    place: Place
+    value_place: Callable[[Indices], Indices]
+    combine: Monoid | None
+    """None: the value replaces what is there; which of several wins at an equal place is not defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Holds where `low <= value < high` and `value - low` is a multiple of `step`."""
+
+    value: Any
+    low: int
+    high: int
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A box of the result. `source` is a tensor parameter (`"tensors.0"` for an item of a list) or a number."""
+
+    source: str | Number
+    conditions: Callable[[Indices], Sequence[Condition]]
+    place: Callable[[Indices], Indices]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The first piece whose conditions hold gives the element; the last one has none."""
+
+    shape: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+
+
+Form: TypeAlias = Gather | Scatter | Pieces
+
+
+class Index(Kind):
+    """A declared form, with its meta rule and NumPy kernel."""
+
+    name = "index"
+
+    def __init__(self, kernel: Callable[..., Any], meta: Callable[..., Metas], form: Callable[..., Form]) -> None:
+        """All three take one argument for each parameter, positionally: arrays for `kernel`, `TensorMeta`s for the others."""
+        self._kernel = kernel
+        self._meta = meta
+        self._form = form
+
+    def form(self, operator: Operator, values: Values) -> Form:
+        """The index function of a call (with `TensorMeta`s)."""
+        del operator
+        return self._form(*values)
+
+    def meta(self, operator: Operator, values: Values) -> Metas:
+        """The declared rule."""
+        del operator
+        return self._meta(*values)
+
+    def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
+        """The declared kernel."""
+        del operator
+        return self._kernel(*values)

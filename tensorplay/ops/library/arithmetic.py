@@ -1,0 +1,381 @@
+"""Arithmetic, powers, rounding, and the elementary functions: pointwise operators that read like their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tensorplay.core import dtypes
+from tensorplay.core.dtypes import Number
+from tensorplay.core.errors import ArgumentError, ArgumentValueError, ShapeError
+from tensorplay.ops import values as ops
+from tensorplay.ops.declare import FLOAT, pointwise
+from tensorplay.ops.kinds.pointwise import refuse_bool
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.values import Scalar, Value
+
+# ---- two operands -------------------------------------------------------------------------------------
+
+
+@pointwise(method=True, inplace=True)
+def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
+    """`input + alpha * other`. Of bools: logical or."""
+    if input.dtype.kind == "b":
+        return ops.logical_or(input, other)
+    return input + (other if alpha == 1 else other * alpha)
+
+
+@pointwise(method=True, inplace=True)
+def sub(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
+    """`input - alpha * other`."""
+    refuse_bool("subtraction", input, "use ^ or logical_xor")
+    return input - (other if alpha == 1 else other * alpha)
+
+
+@pointwise(method=True, inplace=True)
+def mul(input: Scalar, other: Scalar) -> Value:
+    """`input * other`. Of bools: logical and."""
+    return ops.logical_and(input, other) if input.dtype.kind == "b" else input * other
+
+
+@pointwise(promotion=FLOAT, method=True, inplace=True)
+def div(input: Scalar, other: Scalar, *, rounding_mode: str | None = None) -> Value:
+    """True division; integers become floats. `rounding_mode="trunc"` or `"floor"` rounds the quotient."""
+    if rounding_mode is None:
+        return input / other
+    if rounding_mode == "trunc":
+        return ops.trunc(input / other)
+    if rounding_mode == "floor":
+        return ops.floordiv(input, other)
+    msg = f"div: rounding_mode must be None, 'trunc' or 'floor', found {rounding_mode!r}"
+    raise ArgumentValueError(msg)
+
+
+@pointwise(method=True, inplace=True)
+def floor_divide(input: Scalar, other: Scalar) -> Value:
+    """The quotient rounded toward minus infinity, as Python's `//`. Integer division by zero gives 0."""
+    refuse_bool("floor division", input, "convert with .int()")
+    return ops.floordiv(input, other)
+
+
+@pointwise(method=True, inplace=True)
+def remainder(input: Scalar, other: Scalar) -> Value:
+    """The remainder with the divisor's sign, as Python's `%`."""
+    refuse_bool("remainder", input, "convert with .int()")
+    return ops.remainder(input, other)
+
+
+@pointwise(method=True, inplace=True)
+def fmod(input: Scalar, other: Scalar) -> Value:
+    """The remainder with the dividend's sign, as C's `fmod`."""
+    refuse_bool("fmod", input, "convert with .int()")
+    return ops.fmod(input, other)
+
+
+@pointwise(method=True, inplace=True)
+def pow(input: Value | Number, exponent: Value | Number) -> Value:  # noqa: A001  # PyTorch's name
+    """`input ** exponent`. Integer powers wrap; a negative integer exponent of an integer tensor is refused."""
+    if isinstance(input, Value) and isinstance(exponent, Value):
+        return ops.pow(input, exponent)
+    if isinstance(exponent, Value):
+        return ops.pow(input, exponent)
+    assert isinstance(input, Value)  # noqa: S101  # one of them is a tensor
+    return _power_by_number(input, exponent)
+
+
+def _power_by_number(base: Value, exponent: Number) -> Value:
+    """Exponents that have an exact short form use it."""
+    refuse_bool("pow", base, "convert with .int()")
+    if base.dtype.is_integral and exponent.real < 0:
+        msg = "pow: integers to negative integer powers are not integers; convert with .float()"
+        raise ArgumentValueError(msg)
+    if exponent == 1:
+        return base
+    if exponent == 2:  # noqa: PLR2004
+        return base * base
+    if exponent == 3:  # noqa: PLR2004
+        return base * base * base
+    if exponent == -1:
+        return ops.reciprocal(base)
+    return ops.pow(base, exponent)
+
+
+def _binary_samples(low: float = -2.0, *, positive: bool = False) -> Callable[[], Iterator[Sample]]:
+    """Equal shapes, broadcasting, layouts, numbers, mixed dtypes."""
+    floor = 0.5 if positive else low
+
+    def samples() -> Iterator[Sample]:
+        yield sample(Arg((3, 4), low=low), Arg((3, 4), low=floor))
+        yield sample(Arg((3, 4), low=low, layout="transposed"), Arg((4,), low=floor))
+        yield sample(Arg((2, 1, 3), low=low), Arg((4, 1), low=floor))
+        yield sample(Arg((), low=low), Arg((5,), low=floor))
+        yield sample(Arg((0, 3), low=low), Arg((1, 3), low=floor))
+        yield sample(Arg((3, 4), low=low), 1.5)
+        yield sample(Arg((3, 4), low=low, dtype=dtypes.float64), Arg((3, 4), low=floor))
+        yield bad(ShapeError, "broadcast", Arg((3, 4)), Arg((3, 5)))
+
+    return samples
+
+
+for _operator in (add, sub, mul):
+    _operator.sample(_binary_samples())
+for _operator in (div, floor_divide, remainder, fmod):
+    _operator.sample(_binary_samples(positive=True))
+
+
+@pow.sample
+def _pow_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), low=0.3), Arg((3, 4)))
+    yield sample(Arg((3, 4), low=0.3), Arg((4,)))
+    for exponent in (2, 3, -1, 0, 0.5, 1, 2.5):
+        yield sample(Arg((3, 4), low=0.3), exponent)
+    yield sample(2.0, Arg((3, 4)))
+    yield sample(Arg((5,), dtypes.int32, low=-3, high=4), 3)
+    yield bad(ArgumentValueError, "negative", Arg((5,), dtypes.int32), -1)
+
+
+# ---- one operand: signs, powers, rounding ----------------------------------------------------------------
+
+
+def _unary_samples(low: float, high: float) -> Callable[[], Iterator[Sample]]:
+    def samples() -> Iterator[Sample]:
+        yield sample(Arg((3, 4), low=low, high=high))
+        yield sample(Arg((4, 3), low=low, high=high, layout="transposed"))
+        yield sample(Arg((4, 6), low=low, high=high, layout="strided"))
+        yield sample(Arg((), low=low, high=high))
+        yield sample(Arg((2, 0), low=low, high=high))
+        yield sample(Arg((3, 4), dtypes.float64, low=low, high=high))
+        yield sample(Arg((3, 4), dtypes.bfloat16, low=low, high=high))
+
+    return samples
+
+
+@pointwise(method=True, inplace=True)
+def neg(input: Value) -> Value:
+    """`-input`."""
+    refuse_bool("negation", input, "use ~ or logical_not")
+    return -input
+
+
+@pointwise(method=True, inplace=True)
+def abs(input: Value) -> Value:  # noqa: A001  # PyTorch's name
+    """The absolute value; its derivative at 0 is 0."""
+    return input if input.dtype.kind in "bu" else ops.abs(input)
+
+
+@pointwise(method=True, inplace=True)
+def sign(input: Value) -> Value:
+    """-1, 0 or 1; 0 for NaN."""
+    return input if input.dtype.kind == "b" else ops.sign(input)
+
+
+@pointwise(method=True, inplace=True)
+def square(input: Value) -> Value:
+    """`input * input`."""
+    refuse_bool("square", input, "use logical_and")
+    return ops.square(input)
+
+
+def _rounding(name: str, doc: str) -> Operator:
+    """Integers are their own rounding."""
+    function = getattr(ops, name)
+
+    def declared(input: Value) -> Value:
+        return function(input) if input.dtype.is_floating_point else input
+
+    declared.__name__, declared.__doc__ = name, doc
+    return pointwise(method=True, inplace=True)(declared)
+
+
+floor = _rounding("floor", "The largest integer not above.")
+ceil = _rounding("ceil", "The smallest integer not below.")
+trunc = _rounding("trunc", "The integer part, toward zero.")
+
+
+@pointwise(method=True, inplace=True)
+def round(input: Value, *, decimals: int = 0) -> Value:  # noqa: A001  # PyTorch's name
+    """The nearest integer, halves to even; with `decimals`, the nearest multiple of `10**-decimals`."""
+    if not input.dtype.is_floating_point:
+        return input
+    if decimals == 0:
+        return ops.round(input)
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return ops.round(input * scale) / scale if decimals > 0 else ops.round(input / scale) * scale
+
+
+@pointwise(method=True, inplace=True)
+def frac(input: Value) -> Value:
+    """The part after the decimal point, with the sign of the number."""
+    return input - ops.trunc(input)
+
+
+for _operator in (neg, abs, sign, square, floor, ceil, trunc, round, frac):
+    _operator.sample(_unary_samples(-3.0, 3.0))
+
+
+# ---- one operand: elementary functions ----------------------------------------------------------------------
+
+
+def _elementary(name: str, doc: str, low: float = -2.0, high: float = 2.0) -> Operator:
+    """The instruction of that name, on floats; integers become floats."""
+    function = getattr(ops, name)
+
+    def declared(input: Value) -> Value:
+        return function(input)
+
+    declared.__name__, declared.__doc__ = name, doc
+    operator = pointwise(promotion=FLOAT, method=True, inplace=True)(declared)
+    operator.sample(_unary_samples(low, high))
+    return operator
+
+
+sqrt = _elementary("sqrt", "The square root.", 0.1)
+rsqrt = _elementary("rsqrt", "`1 / sqrt(input)`.", 0.1)
+reciprocal = _elementary("reciprocal", "`1 / input`.", 0.5)
+exp = _elementary("exp", "`e ** input`.")
+exp2 = _elementary("exp2", "`2 ** input`.")
+expm1 = _elementary("expm1", "`e ** input - 1`, exact near 0.")
+log = _elementary("log", "The natural logarithm.", 0.1)
+log2 = _elementary("log2", "The logarithm of base 2.", 0.1)
+log10 = _elementary("log10", "The logarithm of base 10.", 0.1)
+log1p = _elementary("log1p", "`log(1 + input)`, exact near 0.", -0.5)
+sin = _elementary("sin", "The sine.")
+cos = _elementary("cos", "The cosine.")
+tan = _elementary("tan", "The tangent.", -1.2, 1.2)
+asin = _elementary("asin", "The inverse sine.", -0.9, 0.9)
+acos = _elementary("acos", "The inverse cosine.", -0.9, 0.9)
+atan = _elementary("atan", "The inverse tangent.")
+sinh = _elementary("sinh", "The hyperbolic sine.")
+cosh = _elementary("cosh", "The hyperbolic cosine.")
+tanh = _elementary("tanh", "The hyperbolic tangent.")
+asinh = _elementary("asinh", "The inverse hyperbolic sine.")
+acosh = _elementary("acosh", "The inverse hyperbolic cosine.", 1.2, 4.0)
+atanh = _elementary("atanh", "The inverse hyperbolic tangent.", -0.9, 0.9)
+erf = _elementary("erf", "The error function.")
+erfc = _elementary("erfc", "`1 - erf(input)`, exact for large arguments.")
+erfinv = _elementary("erfinv", "The inverse of the error function.", -0.9, 0.9)
+
+
+# ---- two operands: elementary functions and selections --------------------------------------------------------
+
+
+@pointwise(promotion=FLOAT, method=True, inplace=True)
+def atan2(input: Value, other: Value) -> Value:
+    """The angle of the point `(other, input)`."""
+    return ops.atan2(input, other)
+
+
+@pointwise(promotion=FLOAT, method=True, inplace=True)
+def hypot(input: Value, other: Value) -> Value:
+    """`sqrt(input**2 + other**2)` without overflow."""
+    return ops.hypot(input, other)
+
+
+@pointwise(promotion=FLOAT, method=True, inplace=True)
+def copysign(input: Value, other: Scalar) -> Value:
+    """The magnitude of `input` with the sign of `other`."""
+    return ops.copysign(input, other)
+
+
+@pointwise(method=True, inplace=True)
+def nextafter(input: Value, other: Value) -> Value:
+    """The next float from `input` toward `other`."""
+    return ops.nextafter(input, other)
+
+
+@pointwise(method=True)
+def maximum(input: Value, other: Value) -> Value:
+    """The larger of two; NaN wins. Equal operands share the gradient."""
+    return ops.maximum(input, other)
+
+
+@pointwise(method=True)
+def minimum(input: Value, other: Value) -> Value:
+    """The smaller of two; NaN wins. Equal operands share the gradient."""
+    return ops.minimum(input, other)
+
+
+@pointwise(method=True)
+def fmax(input: Value, other: Value) -> Value:
+    """The larger of two; a number wins over NaN."""
+    return ops.logical_or(input, other) if input.dtype.kind == "b" else ops.fmax(input, other)
+
+
+@pointwise(method=True)
+def fmin(input: Value, other: Value) -> Value:
+    """The smaller of two; a number wins over NaN."""
+    return ops.logical_and(input, other) if input.dtype.kind == "b" else ops.fmin(input, other)
+
+
+@pointwise(method=True, inplace=True)
+def clamp(input: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:  # noqa: A002
+    """`input` inside `[min, max]`; NaN stays. At the bounds the gradient passes."""
+    if min is None and max is None:
+        msg = "clamp: give min, max, or both"
+        raise ArgumentError(msg)
+    found = input
+    if min is not None:
+        found = ops.where(_outside(ops.lt(input, min), min), min, input)
+    if max is not None:
+        found = ops.where(_outside(ops.gt(found, max), max), max, found)
+    return found
+
+
+def _outside(condition: Value, bound: Value) -> Value:
+    """A NaN bound makes the result NaN."""
+    return ops.logical_or(condition, ops.isnan(bound)) if bound.dtype.is_floating_point else condition
+
+
+@pointwise(method=True, inplace=True)
+def lerp(input: Value, end: Value, weight: Scalar) -> Value:
+    """`input + weight * (end - input)`, from the nearer end, so that both ends are exact."""
+    near = ops.lt(ops.abs(weight), 0.5)
+    step = end - input
+    return ops.where(near, input + weight * step, end - step * (1 - weight))
+
+
+@pointwise(method=True, inplace=True)
+def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
+    """`input + value * tensor1 * tensor2`."""
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else product * value)
+
+
+@pointwise(promotion=FLOAT, method=True, inplace=True)
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
+    """`input + value * tensor1 / tensor2`."""
+    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+
+
+def _two_tensor_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)))
+    yield sample(Arg((3, 1)), Arg((4,)))
+    yield sample(Arg((4, 3), layout="transposed"), Arg((4, 3), layout="transposed"))
+    yield sample(Arg((0,)), Arg((1,)))
+
+
+for _operator in (atan2, hypot, copysign, nextafter, maximum, minimum, fmax, fmin):
+    _operator.sample(_two_tensor_samples)
+
+
+@clamp.sample
+def _clamp_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), -1.0, 1.0)
+    yield sample(Arg((3, 4)), min=-1.0)
+    yield sample(Arg((3, 4)), max=0.5)
+    yield sample(Arg((3, 4)), Arg((4,), low=-2.0, high=-1.0), Arg((3, 1), low=1.0))
+    yield sample(Arg((7,), dtypes.int64, low=-5, high=5), -2, 2)
+    yield bad(ArgumentError, "give min, max", Arg((3,)))
+
+
+@lerp.sample
+def _lerp_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)), 0.3)
+    yield sample(Arg((3, 4)), Arg((4,)), Arg((3, 1), low=0.0, high=1.0))
+
+
+@addcmul.sample
+@addcdiv.sample
+def _addc_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)), Arg((4,), low=0.5))
+    yield sample(Arg((3, 4)), Arg((3, 1)), Arg((3, 4), low=0.5), value=0.5)

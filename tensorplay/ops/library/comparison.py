@@ -1,0 +1,212 @@
+"""Comparisons, classification, logic and bits: pointwise operators without a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tensorplay.core import dtypes
+from tensorplay.core.errors import DTypeError
+from tensorplay.ops import values as ops
+from tensorplay.ops.declare import pointwise
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.values import Mask, Scalar, Value
+
+_TRUTH = "its result is a truth value"
+_BITS = "it works on bits"
+
+
+def _comparison(name: str, text: str) -> Operator:
+    function = getattr(ops, name)
+
+    def declared(input: Scalar, other: Scalar) -> Value:
+        return function(input, other)
+
+    declared.__name__, declared.__doc__ = name, f"Whether `input {text} other`, elementwise; false for NaN."
+    if name == "ne":
+        declared.__doc__ = "Whether `input != other`, elementwise; true for NaN."
+    operator = pointwise(method=True, inplace=True, not_differentiable=_TRUTH)(declared)
+    operator.sample(_comparison_samples)
+    return operator
+
+
+def _comparison_samples() -> Iterator[Sample]:
+    nan = float("nan")
+    yield sample(Arg((3, 4), low=-1, high=2), Arg((4,), low=-1, high=2))
+    yield sample(Arg((4,), values=[nan, 1.0, -0.0, 2.0]), Arg((4,), values=[nan, 1.0, 0.0, 3.0]))
+    yield sample(Arg((5,), dtypes.int64, low=-2, high=3), 1)
+    yield sample(Arg((5,), dtypes.int64, low=-2, high=3), 0.5)
+    yield sample(Arg((5,), dtypes.bool_), Arg((5,), dtypes.bool_))
+    yield sample(Arg((2, 3), dtypes.bfloat16), Arg((2, 3)))
+
+
+lt = _comparison("lt", "<")
+le = _comparison("le", "<=")
+gt = _comparison("gt", ">")
+ge = _comparison("ge", ">=")
+eq = _comparison("eq", "==")
+ne = _comparison("ne", "!=")
+
+
+def _classification(name: str, doc: str, *, integers: bool) -> Operator:
+    function = getattr(ops, name)
+
+    def declared(input: Value) -> Value:
+        if input.dtype.is_differentiable:
+            return function(input)
+        truth = ops.eq(input, input)
+        return truth if integers else ops.logical_not(truth)
+
+    declared.__name__, declared.__doc__ = name, doc
+    operator = pointwise(method=True, not_differentiable=_TRUTH)(declared)
+    operator.sample(_classification_samples)
+    return operator
+
+
+def _classification_samples() -> Iterator[Sample]:
+    inf, nan = float("inf"), float("nan")
+    yield sample(Arg((6,), values=[inf, -inf, nan, -0.0, 0.0, -3.5]))
+    yield sample(Arg((2, 3), dtypes.int32))
+    yield sample(Arg((6,), dtypes.bfloat16, values=[inf, -inf, nan, -0.0, 0.0, -3.5]))
+
+
+isnan = _classification("isnan", "Whether an element is NaN.", integers=False)
+isinf = _classification("isinf", "Whether an element is infinite.", integers=False)
+isfinite = _classification("isfinite", "Whether an element is neither infinite nor NaN.", integers=True)
+
+
+@pointwise(method=True, not_differentiable=_TRUTH)
+def signbit(input: Value) -> Value:
+    """Whether the sign bit is set; true for -0.0."""
+    if input.dtype.is_floating_point:
+        return ops.signbit(input)
+    return ops.ne(input, input) if input.dtype.kind == "b" else ops.lt(input, 0)
+
+
+signbit.sample(_classification_samples)
+
+
+@pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
+def logical_and(input: Mask, other: Mask) -> Value:
+    """Whether both are nonzero."""
+    return ops.logical_and(input, other)
+
+
+@pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
+def logical_or(input: Mask, other: Mask) -> Value:
+    """Whether one is nonzero."""
+    return ops.logical_or(input, other)
+
+
+@pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
+def logical_xor(input: Mask, other: Mask) -> Value:
+    """Whether exactly one is nonzero."""
+    return ops.logical_xor(input, other)
+
+
+@pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
+def logical_not(input: Mask) -> Value:
+    """Whether an element is zero."""
+    return ops.logical_not(input)
+
+
+@logical_and.sample
+@logical_or.sample
+@logical_xor.sample
+def _logical_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.bool_), Arg((4,), dtypes.bool_))
+    yield sample(Arg((4,), values=[0.0, float("nan"), 2.0, -0.0]), Arg((4,), dtypes.int32, low=0, high=2))
+
+
+logical_not.sample(_classification_samples)
+
+
+def _bits(name: str, instruction: str, doc: str) -> Operator:
+    function = getattr(ops, instruction)
+
+    def declared(input: Scalar, other: Scalar) -> Value:
+        _refuse_floats(name, input)
+        return function(input, other)
+
+    declared.__name__, declared.__doc__ = name, doc
+    operator = pointwise(method=True, inplace=True, not_differentiable=_BITS)(declared)
+    operator.sample(_bit_samples)
+    return operator
+
+
+def _refuse_floats(name: str, value: Value) -> None:
+    if value.dtype.is_differentiable:
+        msg = f"{name}: expected integers or bools, found {value.dtype}"
+        raise DTypeError(msg)
+
+
+def _bit_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.int32, low=-9, high=9), Arg((4,), dtypes.int32, low=0, high=7))
+    yield sample(Arg((5,), dtypes.uint8, low=0, high=255), 3)
+    yield bad(DTypeError, "expected integers", Arg((3,)), Arg((3,)))
+
+
+bitwise_and = _bits("bitwise_and", "bitwise_and", "Bits set in both; logical and of bools.")
+bitwise_or = _bits("bitwise_or", "bitwise_or", "Bits set in one of both; logical or of bools.")
+bitwise_xor = _bits("bitwise_xor", "bitwise_xor", "Bits set in exactly one; logical xor of bools.")
+bitwise_left_shift = _bits("bitwise_left_shift", "lshift", "`input << other`; bits shifted out are lost.")
+bitwise_right_shift = _bits("bitwise_right_shift", "rshift", "`input >> other`, keeping the sign.")
+
+
+@pointwise(method=True, inplace=True, not_differentiable=_BITS)
+def bitwise_not(input: Value) -> Value:
+    """All bits turned; logical not of bools."""
+    _refuse_floats("bitwise_not", input)
+    return ops.logical_not(input) if input.dtype.kind == "b" else ops.bitwise_not(input)
+
+
+@bitwise_not.sample
+def _bitwise_not_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.int32, low=-9, high=9))
+    yield sample(Arg((3, 4), dtypes.bool_))
+
+
+@pointwise()
+def where(condition: Mask, input: Scalar, other: Scalar) -> Value:
+    """`input` where `condition` holds, else `other`."""
+    return ops.where(condition, input, other)
+
+
+@where.sample
+def _where_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.bool_), Arg((3, 4)), Arg((4,)))
+    yield sample(Arg((3, 4), dtypes.bool_), Arg((3, 4)), 0.0)
+    yield sample(Arg((3, 1), dtypes.bool_), 1.0, Arg((4,), dtypes.float64))
+
+
+@pointwise(method=True, inplace=True)
+def masked_fill(input: Value, mask: Mask, value: Scalar) -> Value:
+    """`value` where `mask` holds, else `input`."""
+    return ops.where(mask, value, input)
+
+
+@masked_fill.sample
+def _masked_fill_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4), dtypes.bool_), 0.5)
+    yield sample(Arg((3, 4)), Arg((4,), dtypes.bool_), Arg(()))
+
+
+@pointwise(method=True, not_differentiable=_TRUTH)
+def isclose(input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Value:  # noqa: FBT001, FBT002
+    """Whether `|input - other| <= atol + rtol * |other|`; equal infinities are close."""
+    if not input.dtype.is_floating_point:
+        input, other = ops.to_dtype(input, dtypes.float64), ops.to_dtype(other, dtypes.float64)
+    same = ops.eq(input, other)
+    near = ops.le(ops.abs(input - other), ops.abs(other) * rtol + atol)
+    close = ops.logical_or(same, ops.logical_and(near, ops.isfinite(other)))
+    both = ops.logical_and(ops.isnan(input), ops.isnan(other))
+    return ops.logical_or(close, both) if equal_nan else close
+
+
+@isclose.sample
+def _isclose_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)), 1e-2, 1e-1)
+    yield sample(Arg((3,), values=[1.0, float("nan"), float("inf")]), Arg((3,), values=[1.0, float("nan"), float("inf")]))
+
+
+

@@ -1,0 +1,146 @@
+"""Copies and conversions: clone, contiguous, dtypes, devices, memory in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tensorplay.core import dtypes
+from tensorplay.core.device import Device
+from tensorplay.core.dtypes import DType
+from tensorplay.core.errors import DeviceError
+from tensorplay.ops import values as ops
+from tensorplay.ops.declare import composite, pointwise
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.samples import Arg, Sample, sample
+from tensorplay.ops.values import Raw, Value
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+
+
+@pointwise(method=True)
+def clone(input: Value) -> Value:
+    """A copy; dense tensors keep their strides."""
+    return input
+
+
+@pointwise(shape=lambda input: input.shape, public=False)
+def contiguous_copy(input: Value) -> Value:
+    """A copy in row-major order."""
+    return input
+
+
+@composite(method=True)
+def contiguous(input: Tensor) -> Tensor:
+    """The tensor itself where its elements lie in row-major order, else a copy that does."""
+    return input if input.is_contiguous() else contiguous_copy(input)  # type: ignore[no-any-return]
+
+
+@pointwise(result=lambda input, dtype: dtype, public=False)  # noqa: ARG005
+def to_copy(input: Raw, dtype: DType) -> Value:
+    """A copy converted to a dtype; the conversion rule is in `ops.instructions`."""
+    return input
+
+
+@composite(method=True, public=False)
+def _to(
+    input: Tensor, *, dtype: DType | None = None, device: Device | None = None, copy: bool = False
+) -> Tensor:
+    """The tensor in a dtype and on a device; itself where nothing changes."""
+    if device is not None and device != input.device:
+        return _moved(input, dtype or input.dtype, device)
+    if dtype is None or dtype is input.dtype:
+        return clone(input) if copy else input  # type: ignore[no-any-return]
+    return to_copy(input, dtype)  # type: ignore[no-any-return]
+
+
+def _moved(input: Tensor, dtype: DType, device: Device) -> Tensor:
+    if device.type == "meta":
+        from tensorplay.ops.registry import tp  # noqa: PLC0415  # creation is a later family
+
+        made: Tensor = tp.empty(input.shape, dtype=dtype, device=device)
+        return made
+    msg = f"device {str(device)!r} is not available: this build computes on the CPU"
+    raise DeviceError(msg)
+
+
+def _converter(name: str, dtype: DType) -> Operator:
+    def declared(input: Tensor) -> Tensor:
+        return input.to(dtype)
+
+    declared.__name__, declared.__doc__ = name, f"Converted to {dtype.name}; itself where it has that dtype."
+    operator = composite(method=True, public=False)(declared)
+    operator.sample(_samples)
+    return operator
+
+
+def _samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    yield sample(Arg((4, 3), layout="transposed"))
+    yield sample(Arg((4, 6), layout="strided"))
+    yield sample(Arg((3, 4), dtypes.int32, low=-9, high=9))
+    yield sample(Arg((3, 4), dtypes.bfloat16))
+
+
+for _name, _dtype in (
+    ("bool", dtypes.bool_), ("byte", dtypes.uint8), ("char", dtypes.int8), ("short", dtypes.int16),
+    ("int", dtypes.int32), ("long", dtypes.int64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
+    ("float", dtypes.float32), ("double", dtypes.float64),
+):  # fmt: skip
+    _converter(_name, _dtype)
+
+
+@composite(method=True, public=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """Converted to the dtype of `other`."""
+    return input.to(other.dtype)
+
+
+@type_as.sample
+def _type_as_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((1,), dtypes.float64))
+
+
+@to_copy.sample
+def _to_copy_samples() -> Iterator[Sample]:
+    for dtype in (dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_):
+        yield sample(Arg((3, 4), low=-9, high=9), dtype)
+    yield sample(Arg((4,), values=[-1.0, -1.9, 255.9, 3.7]), dtypes.uint8)
+    yield sample(Arg((3, 4), dtypes.int64, low=-9, high=9), dtypes.float32)
+    yield sample(Arg((4, 3), layout="transposed"), dtypes.float64)
+
+
+clone.sample(_samples)
+contiguous_copy.sample(_samples)
+contiguous.sample(_samples)
+_to.sample(_samples)
+
+
+@pointwise(method=True)
+def real(input: Value) -> Value:
+    """The real part (a copy); real tensors are unchanged."""
+    return ops.real(input) if input.dtype.kind == "c" else input
+
+
+@pointwise(method=True)
+def conj(input: Value) -> Value:
+    """The complex conjugate; real tensors are unchanged."""
+    return ops.conj(input) if input.dtype.kind == "c" else input
+
+
+@pointwise(method=True, not_differentiable="it is defined for complex tensors, whose gradients are not supported")
+def imag(input: Value) -> Value:
+    """The imaginary part (a copy)."""
+    return ops.imag(input)
+
+
+real.sample(_samples)
+conj.sample(_samples)
+
+
+@imag.sample
+def _imag_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.complex64))

@@ -1,0 +1,181 @@
+"""Matrix products in all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorplay import _C
+from tensorplay.core import dtypes, layout
+from tensorplay.core.errors import DTypeError, ShapeError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.declare import composite, structured
+from tensorplay.ops.quiet import quiet
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import Values
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+
+
+def _matmul_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    if not a or not b:
+        msg = f"matmul: both operands need a dimension, found shapes {tuple(a)} and {tuple(b)}"
+        raise ShapeError(msg)
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] != inner:
+        msg = (
+            f"matmul: shapes {tuple(a)} and {tuple(b)} do not fit: the last size of the first is {a[-1]}, "
+            f"the {'second to last' if len(b) > 1 else 'only'} size of the second {inner}"
+        )
+        raise ShapeError(msg)
+    batch = layout.broadcast_shapes("matmul", [a[:-2], b[:-2]])
+    return (*batch, *(a[-2:-1]), *(b[-1:] if len(b) > 1 else ()))
+
+
+def _matmul_meta(input: TensorMeta, other: TensorMeta) -> TensorMeta:
+    if input.dtype is not other.dtype:
+        msg = f"matmul: expected operands of one dtype, found {input.dtype} and {other.dtype}; convert one with .to()"
+        raise DTypeError(msg)
+    return TensorMeta(_matmul_shape(input.shape, other.shape), input.dtype, input.device)
+
+
+@structured(meta=_matmul_meta, method=True)
+def matmul(input: Array, other: Array) -> Array:
+    """The matrix product; vectors count as a row (left) or a column (right), leading dimensions broadcast.
+
+    Half types multiply in float32 and round once.
+    """
+    if input.dtype != other.dtype:
+        names = [dtypes.from_numpy_dtype(each.dtype) for each in (input, other)]
+        msg = f"matmul: expected operands of one dtype, found {names[0]} and {names[1]}; convert one with .to()"
+        raise DTypeError(msg)
+    shape = _matmul_shape(input.shape, other.shape)
+    dtype = dtypes.from_numpy_dtype(input.dtype)
+    result = _C.empty(shape, dtype)
+    if 0 in shape:
+        return result
+    if dtype.kind == "b":
+        np.matmul(input, other, out=result)
+    elif dtype.compute is not dtype:
+        wide = quiet(np.matmul, input.astype(dtype.compute.numpy), other.astype(dtype.compute.numpy))
+        result[...] = wide
+    else:
+        quiet(np.matmul, input, other, out=result)
+    return result
+
+
+@matmul.gradient("input")
+def _matmul_input(grad: Tensor, other: Tensor, input: TensorMeta) -> Tensor:
+    if input.ndim == 1:
+        if other.ndim == 1:
+            return grad * other
+        return matmul(other, grad.unsqueeze(-1)).squeeze(-1) if other.ndim > 2 else matmul(other, grad)  # type: ignore[no-any-return]  # noqa: PLR2004
+    if other.ndim == 1:
+        return grad.unsqueeze(-1) * other
+    return matmul(grad, _turned(other))  # type: ignore[no-any-return]
+
+
+@matmul.gradient("other")
+def _matmul_other(grad: Tensor, input: Tensor, other: TensorMeta) -> Tensor:
+    if other.ndim == 1:
+        if input.ndim == 1:
+            return grad * input
+        return (grad.unsqueeze(-1) * input).sum(tuple(range(input.ndim - 1)))
+    if input.ndim == 1:
+        return input.unsqueeze(-1) * grad.unsqueeze(-2)
+    return matmul(_turned(input), grad)  # type: ignore[no-any-return]
+
+
+def _turned(x: Tensor) -> Tensor:
+    return x.t() if x.ndim == 2 else x.transpose(-2, -1)  # noqa: PLR2004
+
+
+@matmul.tangent
+def _matmul_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    del operator, result
+    input, other = values
+    left, right = tangents
+    first = None if left is None else matmul(left, other)
+    second = None if right is None else matmul(input, right)
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
+@matmul.sample
+def _matmul_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((4, 5)))
+    yield sample(Arg((4,)), Arg((4,)))
+    yield sample(Arg((3, 4)), Arg((4,)))
+    yield sample(Arg((4,)), Arg((4, 5)))
+    yield sample(Arg((2, 3, 4)), Arg((2, 4, 5)))
+    yield sample(Arg((2, 1, 3, 4)), Arg((5, 4, 2)))
+    yield sample(Arg((4,)), Arg((2, 4, 5)))
+    yield sample(Arg((2, 3, 4)), Arg((4,)))
+    yield sample(Arg((3, 4), layout="transposed"), Arg((4, 5), layout="strided"))
+    yield sample(Arg((3, 0)), Arg((0, 5)))
+    yield sample(Arg((3, 4), dtypes.bfloat16), Arg((4, 5), dtypes.bfloat16))
+    yield sample(Arg((3, 4), dtypes.int64, low=-9, high=9), Arg((4, 5), dtypes.int64, low=-9, high=9))
+    yield bad(ShapeError, "do not fit", Arg((3, 4)), Arg((3, 4)))
+    yield bad(DTypeError, "one dtype", Arg((3, 4)), Arg((4, 5), dtypes.float64))
+
+
+def _product(name: str, ranks: tuple[int, int], doc: str) -> Operator:
+    """matmul of fixed ranks."""
+
+    def declared(input: Tensor, other: Tensor) -> Tensor:
+        if (input.ndim, other.ndim) != ranks:
+            msg = f"{name}: expected a {ranks[0]}-d and a {ranks[1]}-d tensor, found {input.ndim}-d and {other.ndim}-d"
+            raise ShapeError(msg)
+        return matmul(input, other)  # type: ignore[no-any-return]
+
+    declared.__name__, declared.__doc__ = name, doc
+    operator = composite(method=True)(declared)
+    shapes = {1: (4,), 2: (4, 4), 3: (2, 4, 4)}
+
+    @operator.sample
+    def _samples() -> Iterator[Sample]:
+        yield sample(Arg(shapes[ranks[0]]), Arg(shapes[ranks[1]]))
+        yield bad(ShapeError, "expected a", Arg((2, 2, 2, 2)), Arg((2, 2)))
+
+    return operator
+
+
+mm = _product("mm", (2, 2), "The product of two matrices.")
+bmm = _product("bmm", (3, 3), "The products of two batches of matrices.")
+mv = _product("mv", (2, 1), "The product of a matrix and a vector.")
+dot = _product("dot", (1, 1), "The inner product of two vectors.")
+
+
+@composite(method=True)
+def outer(input: Tensor, other: Tensor) -> Tensor:
+    """The outer product of two vectors."""
+    return input.unsqueeze(-1) * other
+
+
+@outer.sample
+def _outer_samples() -> Iterator[Sample]:
+    yield sample(Arg((3,)), Arg((4,)))
+
+
+@composite()
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    product = matmul(input, weight.t())
+    return product if bias is None else product + bias  # type: ignore[no-any-return]
+
+
+@linear.sample
+def _linear_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((5, 4)), Arg((5,)))
+    yield sample(Arg((2, 3, 4)), Arg((5, 4)))
+    yield sample(Arg((4,)), Arg((5, 4)), Arg((5,)))
+    yield bad(ShapeError, "do not fit", Arg((3, 4)), Arg((5, 3)))

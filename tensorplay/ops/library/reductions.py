@@ -1,0 +1,431 @@
+"""Reductions: a monoid with a scalar function before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tensorplay.core import dtypes, layout
+from tensorplay.core.dtypes import DType, Number
+from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError
+from tensorplay.ops import values as ops
+from tensorplay.ops.declare import composite, reduction
+from tensorplay.ops.kinds.reduction import (
+    always_bool,
+    always_int64,
+    floating_only,
+    integers_to_int64,
+    ordered,
+)
+from tensorplay.ops.library.arithmetic import maximum, minimum
+from tensorplay.ops.monoids import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, WELFORD
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import Dims, Values, is_tensor
+from tensorplay.ops.values import Value
+
+if TYPE_CHECKING:
+    from tensorplay.core.meta import TensorMeta
+    from tensorplay.tensor import Tensor
+
+# ---- sums and products ------------------------------------------------------------------------------------
+
+
+@reduction(SUM, result=integers_to_int64, linear=True)
+def sum(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: A001, FBT001, FBT002
+    """The sum over dimensions (all by default); bool and integers sum to int64."""
+    return input
+
+
+@reduction(SUM, result=floating_only, linear=True, after=lambda total, count: total / count)
+def mean(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: FBT001, FBT002
+    """The mean over dimensions (all by default); of nothing it is NaN."""
+    return input
+
+
+@reduction(PROD, result=integers_to_int64)
+def prod(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: FBT001, FBT002
+    """The product over dimensions (all by default); bool and integers multiply to int64."""
+    return input
+
+
+def spread(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+    """A reduction's gradient along the reduced dimensions again: the adjoint of a sum."""
+    if dim and not keepdim and input.ndim:
+        for each in sorted(layout.normalize_dims("sum", dim, input.ndim)):
+            grad = grad.unsqueeze(each)
+    return grad.expand(input.shape)
+
+
+@sum.gradient("input")
+def _sum_gradient(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+    return spread(grad, input, dim, keepdim)
+
+
+@mean.gradient("input")
+def _mean_gradient(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+    return spread(grad, input, dim, keepdim) / reduced_count(input, dim)
+
+
+def reduced_count(input: TensorMeta, dim: Sequence[int] | None) -> int:  # noqa: A002
+    """How many elements are reduced to one."""
+    if not dim:
+        return input.numel
+    if not input.ndim:
+        return 1
+    return math.prod(input.shape[each] for each in layout.normalize_dims("mean", dim, input.ndim))
+
+
+@prod.gradient("input")
+def _prod_gradient(grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+    """The product of the others, by products of what comes before and after: exact with zeros."""
+    meta = input.tensor_meta
+    dims = layout.normalize_dims("prod", dim, meta.ndim) if dim else tuple(range(meta.ndim))
+    if not meta.ndim:
+        return grad
+    kept = [i for i in range(meta.ndim) if i not in dims]
+    order = [*kept, *dims]
+    moved = input.permute(order)
+    flat = moved.reshape((*(meta.shape[i] for i in kept), math.prod(meta.shape[i] for i in dims)))
+    others = _products_of_others(flat)
+    back = others.reshape([meta.shape[i] for i in order]).permute([order.index(i) for i in range(meta.ndim)])
+    return spread(grad, meta, dim, keepdim) * back
+
+
+def _products_of_others(x: Tensor) -> Tensor:
+    """Along the last dimension, the product of all other elements, by doubling distances: log2(n) steps."""
+    n = x.shape[-1]
+    before, after = _shifted(x, 1), _shifted(x, -1)
+    distance = 1
+    while distance < n:
+        before = before * _shifted(before, distance)
+        after = after * _shifted(after, -distance)
+        distance *= 2
+    return before * after
+
+
+def _shifted(x: Tensor, distance: int) -> Tensor:
+    """Element `i` becomes element `i + distance`; ones come in."""
+    n = x.shape[-1]
+    from tensorplay.ops.registry import tp  # noqa: PLC0415  # cat and ones belong to other families
+
+    size = min(n, distance if distance > 0 else -distance)
+    ones = tp.ones((*x.shape[:-1], size), dtype=x.dtype)
+    if distance > 0:
+        found: Tensor = tp.cat([ones, x.narrow(-1, 0, n - size)], -1)
+    else:
+        found = tp.cat([x.narrow(-1, size, n - size), ones], -1)
+    return found
+
+
+@prod.tangent
+def _prod_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    del operator, result
+    input: Any = values[0]  # noqa: A001
+    tangent = tangents[0]
+    if tangent is None:
+        return None
+    ones = sum(tangent, values[1], values[2]) * 0 + 1
+    partial = _prod_gradient(ones, input, values[1], bool(values[2]))  # type: ignore[arg-type]  # bound dims
+    return sum(partial * tangent, values[1], values[2])
+
+
+# ---- extremes -----------------------------------------------------------------------------------------------
+
+
+@reduction(MAX, result=ordered, needs_elements=True)
+def amax(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+    """The largest element over dimensions; NaN wins. Equal elements share the gradient."""
+    return input
+
+
+@reduction(MIN, result=ordered, needs_elements=True)
+def amin(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+    """The smallest element over dimensions; NaN wins. Equal elements share the gradient."""
+    return input
+
+
+@amax.gradient("input")
+@amin.gradient("input")
+def _extreme_gradient(  # noqa: PLR0913  # what the rule reads
+    grad: Tensor, input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool  # noqa: A002, FBT001
+) -> Tensor:
+    share = _ties(input, result, dim, keepdim)
+    return spread(grad, input.tensor_meta, dim, keepdim) * share
+
+
+def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+    """One over the number of elements that equal the extreme, at those elements; NaN counts as equal to NaN."""
+    meta = input.tensor_meta
+    wide = spread(result, meta, dim, keepdim)
+    hit = ((input == wide) | (input.isnan() & wide.isnan())).to(meta.dtype)
+    return hit / spread(sum(hit, dim, keepdim), meta, dim, keepdim)
+
+
+@amax.tangent
+@amin.tangent
+def _extreme_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    del operator
+    input: Any = values[0]  # noqa: A001
+    tangent = tangents[0]
+    if tangent is None:
+        return None
+    share = _ties(input, result, values[1], bool(values[2]))  # type: ignore[arg-type]  # bound dims
+    return sum(tangent * share, values[1], values[2])
+
+
+@reduction(ARGMAX, result=always_int64, not_differentiable="its result is an index")
+def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+    """The index of the largest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
+    return _comparable(input)
+
+
+@reduction(ARGMIN, result=always_int64, not_differentiable="its result is an index")
+def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+    """The index of the smallest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
+    return _comparable(input)
+
+
+def _comparable(x: Value) -> Value:
+    return ops.to_dtype(x, dtypes.uint8) if x.dtype.kind == "b" else x
+
+
+class Extreme(NamedTuple):
+    """Values and their indices."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    """The three forms of max and min: of everything, of two tensors, along a dimension."""
+    input, dim, keepdim = args  # noqa: A001
+    if is_tensor(dim):
+        return pairwise(input, dim)
+    if dim is None:
+        return reduce(input)
+    place = arg(input, dim, True)  # noqa: FBT003
+    values = input.gather(dim, place) if input.ndim else input.clone()
+    if not keepdim and input.ndim:
+        values, place = values.squeeze(dim), place.squeeze(dim)
+    return Extreme(values, place)
+
+
+@composite(method=True)
+def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: A001, ANN401, FBT001, FBT002
+    """The largest element; with `dim`, values and indices along it; with a tensor, the larger of both."""
+    return _extreme(amax, argmax, maximum, (input, dim, keepdim))
+
+
+@composite(method=True)
+def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: A001, ANN401, FBT001, FBT002
+    """The smallest element; with `dim`, values and indices along it; with a tensor, the smaller of both."""
+    return _extreme(amin, argmin, minimum, (input, dim, keepdim))
+
+
+# ---- truth ----------------------------------------------------------------------------------------------------
+
+
+@reduction(ANY, result=always_bool, not_differentiable="its result is a truth value")
+def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: A001, FBT001, FBT002
+    """Whether some element is nonzero."""
+    return input
+
+
+@reduction(ALL, result=always_bool, not_differentiable="its result is a truth value")
+def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: A001, FBT001, FBT002
+    """Whether every element is nonzero."""
+    return input
+
+
+@reduction(SUM, result=always_int64, not_differentiable="its result is a count")
+def count_nonzero(input: Value, dim: Dims = None) -> Value:
+    """The number of nonzero elements."""
+    return ops.to_dtype(ops.to_dtype(input, dtypes.bool_), dtypes.int64)
+
+
+# ---- variance -------------------------------------------------------------------------------------------------
+
+
+def _variance(mean: Value, moment: Value, count: Value, correction: Number) -> Value:  # noqa: ARG001
+    """Sum of squared distances over `count - correction`, at least 0: NaN where nothing varies."""
+    return moment / ops.relu(count - correction)
+
+
+def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> Value:
+    return ops.sqrt(_variance(mean, moment, count, correction))
+
+
+@reduction(WELFORD, result=floating_only, after=_variance)
+def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:  # noqa: FBT001, FBT002
+    """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
+    return input
+
+
+@reduction(WELFORD, result=floating_only, after=_deviation)
+def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:  # noqa: FBT001, FBT002
+    """The square root of the variance."""
+    return input
+
+
+def _centered(input: Tensor, dim: Sequence[int] | None) -> Tensor:  # noqa: A002
+    return input - mean(input, dim, True)  # noqa: FBT003
+
+
+def _freedom(meta: TensorMeta, dim: Sequence[int] | None, correction: Number) -> float:
+    left = reduced_count(meta, dim) - correction
+    return left if left > 0 else math.nan  # type: ignore[operator]  # a real number
+
+
+@var.gradient("input")
+def _var_gradient(  # noqa: PLR0913
+    grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool, correction: Number  # noqa: A002, FBT001
+) -> Tensor:
+    meta = input.tensor_meta
+    return spread(grad, meta, dim, keepdim) * _centered(input, dim) * (2.0 / _freedom(meta, dim, correction))
+
+
+@std.gradient("input")
+def _std_gradient(  # noqa: PLR0913
+    grad: Tensor, input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool, correction: Number  # noqa: A002, FBT001
+) -> Tensor:
+    """Divide before multiplying: distances and deviation have one scale, however small; 0 where nothing varies."""
+    meta = input.tensor_meta
+    wide = spread(result, meta, dim, keepdim)
+    ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)
+    return spread(grad, meta, dim, keepdim) * ratio / _freedom(meta, dim, correction)
+
+
+@var.tangent
+def _var_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    del operator, result
+    input, dim, keepdim, correction = values  # noqa: A001
+    tangent = tangents[0]
+    if tangent is None:
+        return None
+    scale = 2.0 / _freedom(input.tensor_meta, dim, correction)  # type: ignore[attr-defined,arg-type]
+    return sum(_centered(input, dim) * tangent, dim, keepdim) * scale  # type: ignore[arg-type]
+
+
+@std.tangent
+def _std_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    del operator
+    input, dim, keepdim, correction = values  # noqa: A001
+    tangent = tangents[0]
+    if tangent is None:
+        return None
+    meta: TensorMeta = input.tensor_meta  # type: ignore[attr-defined]
+    wide = spread(result, meta, dim, bool(keepdim))  # type: ignore[arg-type]
+    ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)  # type: ignore[arg-type]
+    return sum(ratio * tangent, dim, keepdim) / _freedom(meta, dim, correction)  # type: ignore[arg-type]
+
+
+# ---- samples ----------------------------------------------------------------------------------------------------
+
+
+def _reduction_samples(low: float = -2.0, **options: Any) -> Callable[[], Iterator[Sample]]:  # noqa: ANN401
+    def samples() -> Iterator[Sample]:
+        yield sample(Arg((3, 4), low=low))
+        yield sample(Arg((3, 4, 5), low=low), 1)
+        yield sample(Arg((3, 4, 5), low=low), -1, True)  # noqa: FBT003
+        yield sample(Arg((4, 3, 5), low=low, layout="transposed"), 0)
+        yield sample(Arg((), low=low), 0)
+        yield sample(Arg((), low=low), -1, True)  # noqa: FBT003
+        yield sample(Arg((3, 4), dtypes.float64, low=low), 0)
+        yield sample(Arg((3, 4), dtypes.bfloat16, low=low), 1)
+        if options:
+            yield sample(Arg((3, 4), low=low), **options)
+        yield bad(DimensionError, "dimension 2", Arg((3, 4)), 2)
+
+    return samples
+
+
+def _over_several(low: float = -2.0) -> Iterator[Sample]:
+    yield sample(Arg((3, 4, 5), low=low), (0, 2))
+    yield sample(Arg((3, 4, 5), low=low), (-1, 0), True)  # noqa: FBT003
+    yield bad(DimensionError, "twice", Arg((3, 4)), (0, 0))
+
+
+def _with_integers() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.int32, low=-9, high=9), 1)
+    yield sample(Arg((3, 4), dtypes.bool_))
+
+
+@sum.sample
+def _sum_samples() -> Iterator[Sample]:
+    yield from _reduction_samples(dtype=dtypes.float64)()
+    yield from _over_several()
+    yield from _with_integers()
+    yield sample(Arg((0, 3)), 0)
+
+
+@mean.sample
+def _mean_samples() -> Iterator[Sample]:
+    yield from _reduction_samples(dtype=dtypes.float64)()
+    yield from _over_several()
+    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))
+
+
+@prod.sample
+def _prod_samples() -> Iterator[Sample]:
+    yield from _reduction_samples(low=0.5)()
+    yield from _with_integers()
+    yield sample(Arg((4,), values=[2.0, 0.0, 3.0, 1.0]))
+    yield sample(Arg((2, 4), values=[[0.0, 0.0, 3.0, 1.0], [2.0, 1.0, 5.0, 3.0]]), 1)
+
+
+@amax.sample
+@amin.sample
+def _extreme_samples() -> Iterator[Sample]:
+    yield from _reduction_samples()()
+    yield from _over_several()
+    yield from _with_integers()
+    yield sample(Arg((4,), values=[1.0, 3.0, 3.0, 2.0]))
+    yield sample(Arg((3,), values=[1.0, float("nan"), float("-inf")]))
+    yield bad(ArgumentValueError, "empty", Arg((0, 3)), 0)
+
+
+@argmax.sample
+@argmin.sample
+def _arg_samples() -> Iterator[Sample]:
+    yield from _reduction_samples()()
+    yield from _with_integers()
+    yield sample(Arg((3,), values=[2.0, float("nan"), 7.0]))
+    yield sample(Arg((2, 4), values=[[1.0, 3.0, 3.0, 2.0], [0.0, 0.0, 0.0, 0.0]]), 1)
+    yield bad(ArgumentValueError, "empty", Arg((0,)))
+
+
+@max.sample
+@min.sample
+def _max_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    yield sample(Arg((3, 4)), 1)
+    yield sample(Arg((3, 4)), 0, True)  # noqa: FBT003
+    yield sample(Arg((3, 4)), Arg((4,)))
+
+
+@any.sample
+@all.sample
+def _truth_samples() -> Iterator[Sample]:
+    yield from _reduction_samples()()
+    yield from _with_integers()
+    yield sample(Arg((0, 3), dtypes.bool_), 0)
+    yield sample(Arg((2, 3), values=[[0.0, float("nan"), 0.0], [0.0, 0.0, -0.0]]), 1)
+
+
+@count_nonzero.sample
+def _count_samples() -> Iterator[Sample]:
+    yield sample(Arg((2, 3), values=[[0.0, float("nan"), 0.0], [0.0, 0.0, -0.0]]), 1)
+    yield sample(Arg((5,), dtypes.int32, low=-1, high=2))
+
+
+@var.sample
+@std.sample
+def _var_samples() -> Iterator[Sample]:
+    yield from _reduction_samples(correction=0)()
+    yield from _over_several()
+    yield sample(Arg((1,), values=[2.5]))
+    yield sample(Arg((1,), values=[2.5]), correction=3)
+    yield sample(Arg((3,), values=[1e-25, 2e-25, 4e-25]))
+    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))

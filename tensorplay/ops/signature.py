@@ -1,0 +1,301 @@
+"""Signatures: the Python parameters of a declaration are its schema.
+
+A parameter's annotation gives its *role*: what may be passed, how it is made canonical, and whether it is a tensor.
+
+    def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value
+
+A *call* is a tuple with one canonical entry for each parameter. `normalize` turns it into the args and kwargs of graph
+nodes: positional parameters positionally with defaults filled in, the keyword-only ones in kwargs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+from tensorplay import _C
+from tensorplay.core.device import as_device
+from tensorplay.core.dtypes import as_dtype, undefined
+from tensorplay.core.errors import ArgumentError, RegistryError
+
+Sizes: TypeAlias = Sequence[int]
+"""A shape: `(2, 3)` or, as the last positional argument of a call, `2, 3`."""
+Size: TypeAlias = Sequence[int]
+"""A list of integers; a single integer stands for a list of one."""
+Dims: TypeAlias = int | Sequence[int] | None
+"""Dimension numbers; None for all."""
+Pair: TypeAlias = int | Sequence[int]
+"""One integer for both spatial dimensions, or two."""
+
+Values: TypeAlias = tuple[object, ...]
+
+
+class Role(Enum):
+    """What a parameter takes."""
+
+    TENSOR = "tensor"
+    SCALAR = "tensor or number"
+    STATIC = "tensor or number, the number known to the scalar function"
+    MASK = "tensor seen as bool, outside promotion"
+    RAW = "tensor outside promotion"
+    TENSORS = "sequence of tensors"
+    INDEX = "indices of the element, supplied by the interpretation"
+    LINEAR = "linear index of the element, supplied by the interpretation"
+    SIZES = "sizes, also as separate arguments"
+    SIZE = "sequence of integers"
+    DIMS = "dimension numbers or None"
+    PAIR = "one or two integers"
+    DTYPE = "dtype or None"
+    DEVICE = "device or None"
+    PLAIN = "a Python value"
+
+
+TENSOR_ROLES = frozenset({Role.TENSOR, Role.SCALAR, Role.STATIC, Role.MASK, Role.RAW})
+NUMBER_ROLES = frozenset({Role.SCALAR, Role.STATIC})
+
+_ROLES: dict[str, Role] = {
+    "Value": Role.TENSOR, "Tensor": Role.TENSOR, "TensorMeta": Role.TENSOR, "Array": Role.TENSOR, "Scalar": Role.SCALAR, "Value | Number": Role.STATIC,
+    "Tensor | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX,
+    "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.TENSORS,
+    "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.TENSORS, "Sizes": Role.SIZES,
+    "Size": Role.SIZE, "Dims": Role.DIMS, "Pair": Role.PAIR, "DType": Role.DTYPE, "Device": Role.DEVICE,
+    "int": Role.PLAIN, "float": Role.PLAIN, "bool": Role.PLAIN, "str": Role.PLAIN, "Number": Role.PLAIN,
+    "int | float": Role.PLAIN, "object": Role.PLAIN, "Generator": Role.PLAIN,
+}  # fmt: skip
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is a tensor, with data or without."""
+    return isinstance(value, _C.TensorBase)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter: its name, role, default (`inspect.Parameter.empty` when required)."""
+
+    name: str
+    role: Role
+    default: object
+    keyword_only: bool
+    optional: bool
+    annotation: str
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def takes_tensor(self) -> bool:
+        """Whether a single tensor may be passed."""
+        return self.role in TENSOR_ROLES
+
+    @property
+    def takes_number(self) -> bool:
+        """Whether a Python number may stand for the tensor."""
+        return self.role in NUMBER_ROLES
+
+
+def _integers(value: object) -> tuple[Any, ...]:
+    if hasattr(value, "__index__") and not is_tensor(value):
+        return (value,)
+    return _integer_tuple(value)
+
+
+def _integer_tuple(value: object) -> tuple[Any, ...]:
+    if type(value) is tuple:
+        found = value
+    elif isinstance(value, Iterable) and not isinstance(value, str):
+        found = tuple(value)
+    else:
+        msg = f"expected integers, found {value!r}"
+        raise ArgumentError(msg)
+    for each in found:
+        if not hasattr(each, "__index__"):
+            msg = f"expected integers, found {each!r} in {value!r}"
+            raise ArgumentError(msg)
+    return found
+
+
+def to_sizes(value: object) -> tuple[Any, ...]:
+    """A tuple of integers from an integer or a sequence."""
+    return _integers(value)
+
+
+def to_sizes_variadic(values: tuple[object, ...]) -> tuple[Any, ...]:
+    """The tuple of `f(2, 3)` or `f((2, 3))`."""
+    if len(values) == 1 and (not hasattr(values[0], "__index__") or is_tensor(values[0])):
+        return _integer_tuple(values[0])
+    return _integer_tuple(values)
+
+
+def to_dims(value: object) -> tuple[Any, ...] | None:
+    """A tuple of dimension numbers; None stays."""
+    return None if value is None else _integers(value)
+
+
+def to_pair(value: object) -> tuple[Any, ...]:
+    """Two integers from one or two."""
+    found = _integers(value)
+    pair = found * 2 if len(found) == 1 else found
+    if len(pair) != 2:  # noqa: PLR2004  # a pair
+        msg = f"expected one or two integers, found {value!r}"
+        raise ArgumentError(msg)
+    return pair
+
+
+def to_tensors(value: object) -> tuple[object, ...]:
+    """A tuple of tensors (and None)."""
+    if is_tensor(value) or not isinstance(value, Sequence):
+        msg = f"expected a sequence of tensors, found {type(value).__name__}"
+        raise ArgumentError(msg)
+    return tuple(value)
+
+
+def to_dtype_or_none(value: object) -> object:
+    """A DType; None and `undefined` mean that it was omitted."""
+    return None if value is None or value is undefined else as_dtype(value)
+
+
+def to_device_or_none(value: object) -> object:
+    """A Device; None stays."""
+    return None if value is None else as_device(value)  # type: ignore[arg-type]  # it checks
+
+
+CONVERT: Mapping[Role, Callable[[Any], object]] = {
+    Role.SIZES: to_sizes, Role.SIZE: to_sizes, Role.DIMS: to_dims, Role.PAIR: to_pair,
+    Role.TENSORS: to_tensors, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
+}  # fmt: skip
+"""How a role makes an argument canonical; roles that are missing take it as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of an operator, without those that interpretations supply."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    supplied: tuple[Parameter, ...]
+    places: Mapping[str, int]
+
+    @property
+    def positional_count(self) -> int:
+        """How many parameters may be given positionally."""
+        return sum(not each.keyword_only for each in self.parameters)
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Values:
+        """The call of `args` and `kwargs`: canonical, defaults filled in."""
+        count = self.positional_count
+        if len(args) > count and count and self.parameters[count - 1].role is Role.SIZES:
+            args = (*args[: count - 1], to_sizes_variadic(tuple(args[count - 1 :])))
+        if len(args) > count:
+            msg = f"{self.name}() takes {count} positional arguments but {len(args)} were given; signature: {self}"
+            raise ArgumentError(msg)
+        values: list[object] = list(args)
+        used = 0
+        for place, parameter in enumerate(self.parameters):
+            if parameter.name in kwargs:
+                if place < len(args):
+                    msg = f"{self.name}() got {parameter.name!r} twice; signature: {self}"
+                    raise ArgumentError(msg)
+                values.append(kwargs[parameter.name])
+                used += 1
+            elif place >= len(args):
+                if parameter.required:
+                    msg = f"{self.name}() misses {parameter.name!r}; signature: {self}"
+                    raise ArgumentError(msg)
+                values.append(parameter.default)
+        if used != len(kwargs):
+            unknown = sorted(set(kwargs) - set(self.places))
+            msg = f"{self.name}() has no parameter {', '.join(map(repr, unknown))}; signature: {self}"
+            raise ArgumentError(msg)
+        for place, parameter in enumerate(self.parameters):
+            convert = CONVERT.get(parameter.role)
+            if convert is not None:
+                values[place] = self._convert(parameter, convert, values[place])
+        return tuple(values)
+
+    def _convert(self, parameter: Parameter, convert: Callable[[Any], object], value: object) -> object:
+        if value is None and parameter.optional:
+            return None
+        try:
+            return convert(value)
+        except ArgumentError as error:
+            msg = f"{self.name}(): {parameter.name}: {error}"
+            raise ArgumentError(msg) from None
+
+    def normalize(
+        self, values: Values, omitted: frozenset[str] = frozenset()
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
+        """The args and kwargs of a graph node: tuples as lists, an omitted dtype as `undefined`."""
+        args: list[object] = []
+        kwargs: dict[str, object] = {}
+        for parameter, value in zip(self.parameters, values, strict=True):
+            if parameter.name in omitted:
+                continue
+            shown = value
+            if parameter.role is Role.DTYPE and value is None:
+                shown = undefined
+            elif parameter.role is not Role.PLAIN and type(value) is tuple:
+                shown = list(value)
+            if parameter.keyword_only:
+                kwargs[parameter.name] = shown
+            else:
+                args.append(shown)
+        return tuple(args), kwargs
+
+    def given(self, values: Values) -> tuple[tuple[object, ...], dict[str, object]]:
+        """The shortest args and kwargs that bind to this call: defaults left out."""
+        args: list[object] = []
+        kwargs: dict[str, object] = {}
+        for parameter, value in zip(self.parameters, values, strict=True):
+            if parameter.keyword_only:
+                if not _is_default(parameter, value):
+                    kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        positional = [each for each in self.parameters if not each.keyword_only]
+        while args and _is_default(positional[len(args) - 1], args[-1]):
+            args.pop()
+        return tuple(args), kwargs
+
+    def __str__(self) -> str:
+        """Text as in `add(input: Scalar, other: Scalar, *, alpha: Number = 1)`."""
+        parts: list[str] = []
+        star = False
+        for each in self.parameters:
+            if each.keyword_only and not star:
+                parts.append("*")
+                star = True
+            default = "" if each.required else f" = {each.default!r}"
+            parts.append(f"{each.name}: {each.annotation}{default}")
+        return f"{self.name}({', '.join(parts)})"
+
+
+def _is_default(parameter: Parameter, value: object) -> bool:
+    default = parameter.default
+    return type(value) is type(default) and not is_tensor(value) and bool(value == default)
+
+
+def signature_of(name: str, function: Callable[..., object]) -> Signature:
+    """Read a declaration's signature; every annotation must name a role."""
+    parameters: list[Parameter] = []
+    supplied: list[Parameter] = []
+    for each in inspect.signature(function).parameters.values():
+        text = each.annotation
+        if not isinstance(text, str):
+            msg = f"{name}: annotations must be strings (from __future__ import annotations)"
+            raise RegistryError(msg)
+        optional = text.endswith(" | None")
+        role = _ROLES.get(text.removesuffix(" | None"))
+        if role is None:
+            msg = f"{name}: parameter {each.name!r} has annotation {text!r}; the roles are {sorted(_ROLES)}"
+            raise RegistryError(msg)
+        keyword_only = each.kind is inspect.Parameter.KEYWORD_ONLY
+        parameter = Parameter(each.name, role, each.default, keyword_only, optional, text)
+        (supplied if role in {Role.INDEX, Role.LINEAR} else parameters).append(parameter)
+    places = {each.name: i for i, each in enumerate(parameters)}
+    return Signature(name, tuple(parameters), tuple(supplied), places)
