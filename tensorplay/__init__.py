@@ -12,6 +12,13 @@ import importlib
 from typing import Any
 
 from tensorplay import functions
+from tensorplay.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from tensorplay.core.config import config
 from tensorplay.core.device import Device as device  # noqa: N813  # PyTorch's name
 from tensorplay.core.dtypes import (
@@ -60,4 +67,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
 
 
 _SUBMODULES = frozenset({"autograd", "compiler", "graph", "nn", "ops", "optim", "serialization"})
-_ELSEWHERE = {"compile": "tensorplay.compiler.api"}
+_ELSEWHERE = {
+    "compile": "tensorplay.compiler.api",
+    "load": "tensorplay.serialization",
+    "save": "tensorplay.serialization",
+}
