@@ -19,12 +19,11 @@ from tensorplay.compiler.backends.stax.clusters import Cluster
 from tensorplay.compiler.backends.stax.fusion import UnitGraph
 from tensorplay.compiler.backends.stax.groups import build_group
 from tensorplay.compiler.backends.stax.ir import InputBuffer, LoopProgram
-from tensorplay.compiler.backends.stax.loop_body import Load, Store
 from tensorplay.compiler.backends.stax.loop_nodes import SymbolSource
+from tensorplay.compiler.backends.stax.memory import safe_write_backs, touched_by
 from tensorplay.compiler.backends.stax.ordering import order_units
 from tensorplay.compiler.backends.stax.schedule import (
     BufferInfo,
-    Group,
     Refusal,
     Schedule,
     Step,
@@ -93,49 +92,3 @@ def build_steps(
         )
         steps.append(build_group(unit, buffers, needed, target, number))
     return tuple(steps)
-
-
-def touched_by(step: Step) -> tuple[str, ...]:
-    """Return the buffers that a step reads or writes in memory."""
-    if isinstance(step, Group):
-        return step.reads + step.writes + step.updates
-    return step.reads + step.outputs
-
-
-def safe_write_backs(steps: Sequence[Step], write_backs: Mapping[str, str]) -> dict[str, str]:
-    """Keep the outputs that may be written straight into the input that the caller will overwrite.
-
-    No step after the writer may read that input, and the writer itself may only read each element before it writes that
-    element: its reads must have the address of the write. Then the old values are never needed again.
-    """
-    safe: dict[str, str] = {}
-    for output, source in write_backs.items():
-        writer = next((k for k, s in enumerate(steps) if output in touched_by(s)), None)
-        if writer is None:
-            continue
-        later = any(source in touched_by(s) for s in steps[writer + 1 :])
-        step = steps[writer]
-        if not later and isinstance(step, Group) and in_place(step, output, source):
-            safe[output] = source
-    return safe
-
-
-def in_place(group: Group, output: str, source: str) -> bool:
-    """Say whether a group reads every element of ``source`` at the latest where it writes it to ``output``."""
-    if source not in group.reads:
-        return True
-    accesses = [
-        (k, i)
-        for k, s in enumerate(group.segments)
-        for i in (*s.body, *s.after)
-        if isinstance(i, (Load, Store))
-    ]
-    writes = [(k, i) for k, i in accesses if i.buffer == output]
-    if len(writes) != 1 or output not in group.writes:
-        return False
-    segment, write = writes[0]
-    return all(
-        k <= segment and i.index == write.index and not i.indices
-        for k, i in accesses
-        if i.buffer == source
-    )

@@ -1,0 +1,98 @@
+"""From an operator graph to a program that runs: every stage one call, every result one frozen value.
+
+>>> from tensorplay.compiler.backends.stax import pipeline                     # doctest: +SKIP
+>>> print(pipeline.plan_graph(graph, target).schedule.text())                  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tensorplay.compiler.backends.stax import artifact_cache, verify
+from tensorplay.compiler.backends.stax.codegen import cpp
+from tensorplay.compiler.backends.stax.graph_lowering import lower_graph
+from tensorplay.compiler.backends.stax.memory import plan_memory
+from tensorplay.compiler.backends.stax.scheduler import schedule_program
+from tensorplay.compiler.backends.stax.sources import KernelSource, Sources
+from tensorplay.compiler.backends.stax.wrapper import print_wrapper
+from tensorplay.compiler.target import CpuTarget
+from tensorplay.core.config import config
+from tensorplay.core.errors import CompileError
+
+if TYPE_CHECKING:
+    from tensorplay._C import Program
+    from tensorplay.compiler.backends.stax.ir import LoopProgram
+    from tensorplay.compiler.backends.stax.schedule import Plan, Schedule
+    from tensorplay.compiler.options import Options
+    from tensorplay.compiler.phases import OperatorGraph
+    from tensorplay.compiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What each stage made of a graph."""
+
+    program: LoopProgram
+    schedule: Schedule
+    plan: Plan
+
+
+def plan_graph(
+    graph: OperatorGraph,
+    target: Target,
+    *,
+    strict: bool = False,
+    write_backs: Mapping[str, str] = MappingProxyType({}),
+) -> Stages:
+    """Lower, schedule and plan a graph: all that comes before text. Needs no device and no compiler."""
+    # Interpret the graph: values become functions of their indices, or buffers.
+    program = lower_graph(graph, target, strict=strict)
+    if config.verify:
+        verify.verify_program(program)
+
+    # Fuse what may share a kernel, put the kernels into an order, split rows into segments.
+    schedule = schedule_program(program, target, write_backs)
+    if config.verify:
+        verify.verify_schedule(schedule)
+
+    # Give every buffer that is left a place in memory.
+    plan = plan_memory(schedule)
+    if config.verify:
+        verify.verify_plan(plan)
+    return Stages(program, schedule, plan)
+
+
+def print_sources(plan: Plan, target: Target, title: str = "program") -> Sources:
+    """Print every kernel, and for a CPU the module that holds and calls them."""
+    groups, buffers = plan.schedule.groups, plan.schedule.buffers
+    if isinstance(target, CpuTarget):
+        kernels = tuple(cpp.print_kernel(group, buffers, target) for group in groups)
+        texts = {kernel.name: kernel.source for kernel in kernels}
+        return Sources(kernels, print_wrapper(plan, texts, target, title))
+
+    from tensorplay.compiler.backends.stax.codegen.triton import print_triton
+
+    printed = [print_triton(group, buffers) for group in groups]
+    return Sources(tuple(KernelSource(k.name, k.source, "triton") for k in printed), "")
+
+
+def compile(graph: OperatorGraph, target: Target, options: Options) -> Program:
+    """Compile a graph; the result takes a sequence of tensors and returns a tuple of new ones."""
+    if not isinstance(target, CpuTarget):
+        msg = f"the target {target.device} can be printed (plan_graph, print_sources), not run; use a CPU"
+        raise CompileError(msg)
+    # An artifact of the same graph, target, options and sources needs no work at all.
+    key = artifact_cache.artifact_key(graph, target, options)
+    known = None if key is None else artifact_cache.load(key)
+    if known is not None:
+        return known
+
+    # Otherwise: lower, schedule and plan; print; build through the cache and load.
+    stages = plan_graph(graph, target)
+    sources = print_sources(stages.plan, target)
+    if key is None:
+        return artifact_cache.load_uncached(sources.wrapper)
+    return artifact_cache.save(key, sources.wrapper)
