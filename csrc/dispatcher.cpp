@@ -200,9 +200,10 @@ bool same_leaves(const DispatcherObject* d, PyObject* const* leaves, bool* same_
 
 enum class Found { yes, no, failed };
 
-// Level 1. Sets *result when the entry ran (it may be null with an exception).
+// Level 1. Sets *result when the entry ran (it may be null with an exception), and *refused to the
+// entry (borrowed from its bucket) when its data gates said no, so that they are asked once a call.
 Found try_last(DispatcherObject* d, PyObject* structure, PyObject* const* leaves, Py_ssize_t count,
-               int context, PyObject** result) {
+               int context, PyObject** result, EntryObject** refused) {
   bool same_versions;
   if (!d->last_entry || count != d->last_count || context != d->last_context ||
       structure != d->last_structure || !same_leaves(d, leaves, &same_versions)) {
@@ -213,7 +214,13 @@ Found try_last(DispatcherObject* d, PyObject* structure, PyObject* const* leaves
   int holds = prepare_entry(e, leaves, count, &operands);
   if (holds == 1) holds = lifted_unchanged(e, operands);
   // Lifted tensors may have changed in place, so that gates which read them are asked again.
-  if (holds == 1 && (!same_versions || e->lifted_count)) holds = ask_check(e, leaves, count);
+  if (holds == 1 && (!same_versions || e->lifted_count)) {
+    holds = ask_check(e, leaves, count);
+    if (holds == 0) {
+      *refused = e;
+      forget_last(d);
+    }
+  }
   if (holds == 1) {
     d->hits1 += 1;
     *result = run_entry(e, operands);
@@ -224,13 +231,15 @@ Found try_last(DispatcherObject* d, PyObject* structure, PyObject* const* leaves
 
 // Level 2: the entries of the signature's bucket in order.
 Found try_bucket(DispatcherObject* d, PyObject* structure, PyObject* const* leaves,
-                 Py_ssize_t count, int context, Signature* signature, PyObject** result) {
+                 Py_ssize_t count, int context, Signature* signature, const EntryObject* refused,
+                 PyObject** result) {
   Bucket* bucket = find_bucket(d, hash_words(signature->words(), signature->count()),
                                signature->words(), signature->nbytes());
   if (!bucket) return Found::no;
   PyObject* entries = Py_NewRef(bucket->entries);
   Found found = Found::no;
   for (Py_ssize_t k = 0; k < PyList_GET_SIZE(entries) && found == Found::no; ++k) {
+    if (as_entry(PyList_GET_ITEM(entries, k)) == refused) continue;
     EntryObject* e = as_entry(Py_NewRef(PyList_GET_ITEM(entries, k)));
     Operands operands;
     int holds = prepare_entry(e, leaves, count, &operands);
@@ -286,7 +295,8 @@ PyObject* dispatch(PyObject* self, PyObject* structure, PyObject* const* leaves,
     return nullptr;
   }
   PyObject* result = nullptr;
-  Found found = try_last(d, structure, leaves, count, context, &result);
+  EntryObject* refused = nullptr;
+  Found found = try_last(d, structure, leaves, count, context, &result, &refused);
   if (found == Found::yes) return result;
   if (found == Found::failed) return nullptr;
   int64_t number = structure_number(d, structure);
@@ -298,7 +308,7 @@ PyObject* dispatch(PyObject* self, PyObject* structure, PyObject* const* leaves,
     *is_foreign = true;
     return nullptr;
   }
-  found = try_bucket(d, structure, leaves, count, context, &signature, &result);
+  found = try_bucket(d, structure, leaves, count, context, &signature, refused, &result);
   if (found == Found::yes) return result;
   if (found == Found::failed) return nullptr;
   d->misses += 1;

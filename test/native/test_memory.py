@@ -34,7 +34,14 @@ def test_dtypes_by_code_and_by_numpy():
 
 @pytest.mark.parametrize(
     ("shape", "strides"),
-    [((3, 4), (1, 3)), ((3, 4), (0, 1)), ((3, 4), (-4, 1)), ((2, 2, 2), (7, 20, 1)), ((), ()), ((0, 3), (9, 9))],
+    [
+        ((3, 4), (1, 3)),
+        ((3, 4), (0, 1)),
+        ((3, 4), (-4, 1)),
+        ((2, 2, 2), (7, 20, 1)),
+        ((), ()),
+        ((0, 3), (9, 9)),
+    ],
 )
 def test_empty_strided(shape, strides):
     array = _C.empty_strided(shape, strides, tp.int32)

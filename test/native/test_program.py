@@ -76,7 +76,11 @@ def test_zero_trips(kernel):
 @pytest.mark.parametrize(
     ("tensor", "error", "message"),
     [
-        (np.zeros(9, np.float32), ValueError, r"input 0 must be .*float32 of shape \(8,\).*got .*\(9,\)"),
+        (
+            np.zeros(9, np.float32),
+            ValueError,
+            r"input 0 must be .*float32 of shape \(8,\).*got .*\(9,\)",
+        ),
         (np.zeros(8), ValueError, "got tensorplay.float64"),
         (np.zeros((8, 1), np.float32), ValueError, r"got .*\(8, 1\)"),
         (np.zeros(16, np.float32)[::2], ValueError, r"strides \(2,\)"),
@@ -117,7 +121,9 @@ def test_bounds_checks(kernel):
         program(_C.wrap(np.arange(8) - 1))
     with pytest.raises(IndexError, match="^too large$"):
         program(_C.wrap(np.arange(8) + 95))
-    with pytest.raises(IndexError, match="^too small$"):  # the least number, whichever thread is first
+    with pytest.raises(
+        IndexError, match="^too small$"
+    ):  # the least number, whichever thread is first
         program(_C.wrap(np.array([100, 100, 100, 100, 1, 1, -1, 100])))
     unnamed = _C.Program(((tp.int64, (8,), None),), (), ((*launch[:5], ()),), (0,))
     with pytest.raises(SystemError, match="returned 1 and has 0 messages"):
@@ -190,7 +196,11 @@ def test_a_large_workspace_goes_back_to_the_pool(kernel):
     program = _C.Program(
         (spec,),
         (("slot", 0, *spec), ("output", *spec)),
-        (("launch", k, (0, 1), n, 4096, ()), ("extern", lambda a: None, (1,), ()), ("launch", k, (1, 2), n, 4096, ())),
+        (
+            ("launch", k, (0, 1), n, 4096, ()),
+            ("extern", lambda a: None, (1,), ()),
+            ("launch", k, (1, 2), n, 4096, ()),
+        ),
         (2,),
         workspace=4 * n,
     )
@@ -234,7 +244,9 @@ def test_a_result_never_shares_memory_with_an_input(where, eight):
 def test_results_of_another_kind(eight):
     def program(function, count=1):
         results = tuple(range(1, count + 1))
-        return _C.Program((F8,), (("result", *F8),) * count, (("extern", function, (0,), results),), results)
+        return _C.Program(
+            (F8,), (("result", *F8),) * count, (("extern", function, (0,), results),), results
+        )
 
     assert [r.array[3] for r in program(lambda a: (a + 1, a + 2), 2)(eight)] == [4, 5]
     with pytest.raises(TypeError, match="must return 2 arrays"):
@@ -251,7 +263,10 @@ def test_read_only_inputs_stay_read_only_in_views(eight):
     seen = []
     eight.array.flags.writeable = False
     program = _C.Program(
-        (F8,), (("view", 0, 2, tp.float32, (2,), (1,)),), (("extern", lambda a: seen.append(a.flags.writeable), (1,), ()),), ()
+        (F8,),
+        (("view", 0, 2, tp.float32, (2,), (1,)),),
+        (("extern", lambda a: seen.append(a.flags.writeable), (1,), ()),),
+        (),
     )
     assert program(eight) == ()
     assert seen == [False]

@@ -129,7 +129,12 @@ def test_view_and_reach():
     assert _C.view(array, (0, 3), (5, 5), 1000).shape == (0, 3)
     assert _C.reach(array[4:8]) == (-4, 7)
     assert _C.reach(array[::-1]) == (-11, 0)
-    for shape, strides, offset in [((13,), (1,), 0), ((2,), (-1,), 0), ((1,), (1,), 12), ((3,), (2**62,), 0)]:
+    for shape, strides, offset in [
+        ((13,), (1,), 0),
+        ((2,), (-1,), 0),
+        ((1,), (1,), 12),
+        ((3,), (2**62,), 0),
+    ]:
         with pytest.raises(ValueError, match="leaves the memory"):
             _C.view(array, shape, strides, offset)
     with pytest.raises(ValueError, match="negative"):
