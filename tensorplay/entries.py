@@ -183,7 +183,7 @@ def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
     if len(operands) == 1:
         key = f"({first}.dtype, {', '.join(others)})" if others else f"{first}.dtype"
         return [
-            f"    if type({first}) is T and not ({first}.requires_grad and grad()):",
+            f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
             f"        a = {first}.array",
             "        if a is not None and a.flags.c_contiguous and a.size <= small:",
             f"            k = get({key})",
@@ -196,14 +196,14 @@ def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
     second = operands[1].name
     more = "".join(f", {name}" for name in others)
     lines = [
-        f"    if type({first}) is T and not ({first}.requires_grad and grad()):",
+        f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
         f"        a = {first}.array",
         "        if a is not None and a.flags.c_contiguous and a.size <= small:",
         f"            d = {first}.dtype",
         f"            if type({second}) is T:",
         f"                b = {second}.array",
         f"                if b is not None and {second}.dtype is d and a.shape == b.shape and b.flags.c_contiguous "
-        f"and not ({second}.requires_grad and grad()):",
+        f"and not (({second}.requires_grad or {second}._view is not None) and grad()):",
         f"                    k = get((d, T{more}))",
         f"                    if k is None: k = prepare((d, T{more}), ({values},))",
         "                    if k:",

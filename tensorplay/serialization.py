@@ -46,10 +46,10 @@ def save(
     os.close(handle)
     try:
         save_file(arrays, temporary, None if metadata is None else dict(metadata))
-        os.chmod(temporary, _default_mode())
-        os.replace(temporary, target)
+        Path(temporary).chmod(_default_mode())
+        Path(temporary).replace(target)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink()
         raise
 
 

@@ -119,11 +119,11 @@ def backward(
     with set_grad_enabled(create_graph):
         roots = _roots(_tensors(tensors, "tensors"), grad_tensors)
         found = propagate(roots, edges, keep_graph=keep)
-        while found:
-            key, (edge, gradient) = found.popitem()
-            target = targets.get(key, edge[0])
-            accumulate_grad(target, gradient, keep_history=create_graph)
-            
+        for key in tuple(found):
+            edge, gradient = found.pop(key)
+            box = [gradient]
+            del gradient
+            accumulate_grad(targets.get(key, edge[0]), box, keep_history=create_graph)
 
 
 def _tensors(value: Tensor | Sequence[Tensor], what: str) -> list[Tensor]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tensorplay import dispatch
 from tensorplay.autograd.node import Node
-from tensorplay.autograd.tensor_state import attach, gradient_edge, retains_grad, retain_grad
+from tensorplay.autograd.record import OperatorNode
+from tensorplay.autograd.tensor_state import gradient_edge, refresh_view, replace_history
 from tensorplay.core.errors import GradientError
 from tensorplay.functions import zeros
 
@@ -81,6 +82,8 @@ def on_write(tensor: Tensor, value: Tensor) -> None:
     """Store ``value`` in ``tensor`` and rewrite the histories; dispatch calls it for every write."""
     base = check_in_place(tensor)
     edge = gradient_edge(value)
+    if isinstance(value.grad_fn, OperatorNode):
+        value.grad_fn.keep_before_write(tensor)
     dispatch.store(tensor, value)
     if base is tensor:
         rewrite_history(tensor, edge)
@@ -105,12 +108,7 @@ def rewrite_history(tensor: Tensor, edge: Edge | None) -> None:
     """Give a tensor that is no view the history of what was written to it."""
     if edge is None and not tensor.requires_grad:
         return
-    retained = retains_grad(tensor)
-    node = InPlaceWrite((edge,))
-    node.describe_outputs((tensor,))
-    attach(tensor, node, 0)
-    if retained:
-        retain_grad(tensor)
+    replace_history(tensor, InPlaceWrite((edge,)))
 
 
 def _rewrite_base(view: Tensor, base: Tensor, edge: Edge | None) -> None:
@@ -119,9 +117,5 @@ def _rewrite_base(view: Tensor, base: Tensor, edge: Edge | None) -> None:
         Step(step.operator, step.source.tensor_meta, step.arguments)
         for step in dispatch.view_steps(view)
     )
-    retained = retains_grad(base)
-    node = WriteThroughView(gradient_edge(base), edge, steps)
-    node.describe_outputs((base,))
-    attach(base, node, 0)
-    if retained:
-        retain_grad(base)
+    replace_history(base, WriteThroughView(gradient_edge(base), edge, steps))
+    refresh_view(view)

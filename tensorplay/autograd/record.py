@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay import dispatch
 from tensorplay.autograd.node import Node
-from tensorplay.autograd.saved import SavedTensor, alias
+from tensorplay.autograd.saved import SavedTensor, alias, copy_with_history
 from tensorplay.autograd.tensor_state import attach, gradient_edge
 
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ class OperatorNode(Node):
         """Run the pullback."""
         saved = [each.unpack(self) for each in self.saved]
         return self.pull(grads, saved, wanted)
+
+    def keep_before_write(self, tensor: Tensor) -> None:
+        """Save a copy of ``tensor``, which the node's own result is about to overwrite.
+
+        So ``y.mul_(x)`` can be differentiated by ``x`` though it needs ``y`` as it was.
+        """
+        for each in self.saved:
+            if each.tensor is tensor:
+                each.tensor = copy_with_history(tensor)
+                each.version = 0
 
     def release(self) -> None:
         """Drop the saved tensors."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.autograd.grad_mode import is_grad_enabled
+from tensorplay.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorplay.core.errors import GradientError, VersionError
 from tensorplay.tensor import Tensor
 
@@ -67,6 +67,15 @@ def alias(tensor: Tensor) -> Tensor:
     twin.array, twin.storage = tensor.array, tensor.storage
     twin.dtype, twin.meta = tensor.dtype, tensor.meta
     return twin
+
+
+def copy_with_history(tensor: Tensor) -> Tensor:
+    """Return the present value in memory of its own, with the present history."""
+    with no_grad():
+        copy = tensor.clone()
+    copy.grad_fn, copy.output_nr = tensor.grad_fn, tensor.output_nr
+    copy.requires_grad = tensor.requires_grad
+    return copy
 
 
 def released_error(node: Node) -> GradientError:

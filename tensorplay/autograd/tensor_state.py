@@ -38,6 +38,20 @@ def attach(tensor: Tensor, node: Node, output: int) -> None:
     tensor.grad_fn, tensor.output_nr, tensor.requires_grad = node, output, True
 
 
+def replace_history(tensor: Tensor, node: Node) -> None:
+    """Make ``tensor`` the one output of ``node``, after an in-place operation.
+
+    Hooks stay with the value before, which they were registered for; `retain_grad` follows.
+    """
+    retained = retains_grad(tensor)
+    if retained:
+        del tensor.grad_fn.retained[tensor.output_nr]
+    node.describe_outputs((tensor,))
+    attach(tensor, node, 0)
+    if retained:
+        retain_grad(tensor)
+
+
 def refresh_view(view: Tensor) -> None:
     """Take the history over that the base has got since the view was made."""
     step = view._view  # noqa: SLF001

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from tensorplay.nn.module import Module
 from tensorplay.nn.parameter import Parameter
@@ -25,7 +25,7 @@ class _ModuleSequence(Module):
     @overload
     def __getitem__(self, index: int) -> Module: ...
     @overload
-    def __getitem__(self, index: slice) -> _ModuleSequence: ...
+    def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> Module:
         items = self._items()
         if not isinstance(index, slice):
@@ -43,12 +43,12 @@ class _ModuleSequence(Module):
         self._modules.clear()
         self.extend(items)
 
-    def append(self, module: Module) -> _ModuleSequence:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.register_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> _ModuleSequence:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         for module in modules:
             self.append(module)
@@ -165,7 +165,7 @@ class ParameterList(Module):
     def __getitem__(self, index: int) -> Parameter:
         return self.get_parameter(str(range(len(self))[index]))
 
-    def append(self, parameter: Parameter) -> ParameterList:
+    def append(self, parameter: Parameter) -> Self:
         """Add a parameter at the end."""
         self.register_parameter(str(len(self)), parameter)
         return self

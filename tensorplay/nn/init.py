@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tensorplay.autograd import no_grad
 from tensorplay.core.errors import ArgumentValueError, ShapeError
-from tensorplay.functions import eye, rand, randn, zeros_like
+from tensorplay.functions import eye, rand, randn
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor

@@ -16,7 +16,7 @@ Sequential(
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from tensorplay.autograd import RemovableHandle, no_grad
 from tensorplay.core import dtypes
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tensorplay.core.device import Device
     from tensorplay.core.dtypes import DType
 
-Self = TypeVar("Self", bound="Module")
+
 ForwardPreHook: TypeAlias = "Callable[[Module, tuple[Any, ...]], object]"
 ForwardHook: TypeAlias = "Callable[[Module, tuple[Any, ...], Any], object]"
 
@@ -298,23 +298,23 @@ class Module:
 
     # ------------------------------------------------------------------ changes
 
-    def apply(self: Self, function: Callable[[Module], object]) -> Self:
+    def apply(self, function: Callable[[Module], object]) -> Self:
         """Call ``function`` on every module, children first."""
         for module in reversed(list(self.modules())):
             function(module)
         return self
 
-    def train(self: Self, mode: bool = True) -> Self:
+    def train(self, mode: bool = True) -> Self:
         """Set training mode here and below; dropout and batch norm act on it."""
         for module in self.modules():
             module.training = mode
         return self
 
-    def eval(self: Self) -> Self:
+    def eval(self) -> Self:
         """Set evaluation mode here and below."""
         return self.train(False)
 
-    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Say of every parameter whether it wants a gradient."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -325,7 +325,7 @@ class Module:
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    def to(self: Self, *targets: DType | Device | str) -> Self:
+    def to(self, *targets: DType | Device | str) -> Self:
         """Convert floating parameters and buffers to a dtype, and all of them to a device.
 
         Parameters stay the same objects, so that optimizers keep them.
@@ -342,19 +342,19 @@ class Module:
                         module._buffers[name] = _converted(buffer, targets)  # noqa: SLF001
         return self
 
-    def double(self: Self) -> Self:
+    def double(self) -> Self:
         """Convert floating parameters and buffers to float64."""
         return self.to(dtypes.float64)
 
-    def float(self: Self) -> Self:
+    def float(self) -> Self:
         """Convert floating parameters and buffers to float32."""
         return self.to(dtypes.float32)
 
-    def half(self: Self) -> Self:
+    def half(self) -> Self:
         """Convert floating parameters and buffers to float16."""
         return self.to(dtypes.float16)
 
-    def bfloat16(self: Self) -> Self:
+    def bfloat16(self) -> Self:
         """Convert floating parameters and buffers to bfloat16."""
         return self.to(dtypes.bfloat16)
 
