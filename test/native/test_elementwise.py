@@ -9,31 +9,24 @@ import pytest
 import tensorplay
 from tensorplay import _C
 
-UNARY = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "erf erfc erfinv sigmoid rsqrt"
-).split()
-BINARY = "pow atan2 hypot fmod remainder floordiv maximum minimum nextafter".split()
-INTEGER = {np.float32: np.int32, np.float64: np.int64}
-SPECIAL = [
-    0.0,
-    -0.0,
-    1,
-    -1,
-    np.inf,
-    -np.inf,
-    np.nan,
-    0.5,
-    1e-40,
-    5e-324,
-    1e308,
-    3,
-    2,
-    -2,
-    88,
-    -104,
-    710,
+UNARY = [
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "erf", "erfc", "erfinv", "sigmoid", "rsqrt",
+]  # fmt: skip
+BINARY = [
+    "pow",
+    "atan2",
+    "hypot",
+    "fmod",
+    "remainder",
+    "floordiv",
+    "maximum",
+    "minimum",
+    "nextafter",
 ]
+INTEGER = {np.float32: np.int32, np.float64: np.int64}
+SPECIAL = [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, 1e-40, 5e-324, 1e308, 3, 2, -2, 88, -104, 710]  # fmt: skip
 
 
 def samples(dtype):
