@@ -31,6 +31,7 @@ from tensorplay.compiler.backends.stax.ir import (
     record_body,
 )
 from tensorplay.compiler.backends.stax.loop_body import Load, LoopBody
+from tensorplay.compiler.backends.stax import op_lowerings as op_lowerings  # noqa: PLC0414  # registers its rules
 from tensorplay.compiler.backends.stax.loop_nodes import touched
 from tensorplay.compiler.backends.stax.lowered import BufferDraft, LoweredTensor, Stored
 from tensorplay.compiler.backends.stax.lowering_rules import Call, lower_call, needs_memory
@@ -65,6 +66,7 @@ class GraphLowering:
         self.graph = graph
         self.target = target
         self.strict = strict
+        self.current = ""
         self.drafts: list[BufferDraft] = []
         self.dtype_of: dict[str, DType] = {}
         self.values: dict[Node, Lowered] = {}
@@ -109,7 +111,9 @@ class GraphLowering:
     def lower_input(self, node: Node) -> LoweredTensor:
         """Make an input buffer with the layout of the example."""
         meta = meta_of(node)
-        draft = BufferDraft(node.name, meta.device, meta.dtype, meta.shape, meta.strides)
+        draft = BufferDraft(
+            node.name, meta.device, meta.dtype, meta.shape, meta.strides, eager_offset=meta.offset
+        )
         self.register(draft)
         return LoweredTensor(
             self, meta.shape, meta.dtype, meta.device, Stored(draft), origins=(node.name,)
@@ -184,7 +188,8 @@ class GraphLowering:
     ) -> BufferDraft:
         """Make a buffer that loops write; its layout is flexible."""
         name = f"buf{len(self.drafts)}"
-        ordered = tuple(sorted(origins, key=self.order.__getitem__))
+        names = {*origins, self.current} - {""}
+        ordered = tuple(sorted(names, key=self.order.__getitem__))
         draft = BufferDraft(name, device, loops.dtype, size, None, ordered, loops)
         self.register(draft)
         return draft

@@ -53,6 +53,8 @@ class BufferDraft:
     call: ExternCall | None = None
     position: int = 0
     storage: BufferDraft | None = None
+    eager_offset: int = 0
+    """An input's first element, counted from the start of its storage."""
 
     @property
     def memory(self) -> BufferDraft:
@@ -119,6 +121,8 @@ class LoweredTensor:
     origins: tuple[str, ...] = ()
     view: ViewOf | None = None
     """For a view of a tensor that had no fixed memory: of what, and how."""
+    eager_strides: tuple[int, ...] = ()
+    """The strides that eager execution gives: what `as_strided` of this tensor means."""
 
     # ---- questions, by the chapter's names -------------------------------------------------------
 

@@ -22,6 +22,7 @@ from tensorplay.compiler.backends.stax.lowered import (
     ViewOf,
     strided_view,
 )
+from tensorplay.compiler.backends.stax.wrapper import INTO
 from tensorplay.core import dtypes
 from tensorplay.core.layout import contiguous_strides
 from tensorplay.core.meta import TensorMeta
@@ -29,6 +30,7 @@ from tensorplay.graph import Node, map_nodes
 from tensorplay.ops import kinds
 from tensorplay.ops.kinds.index import Condition, Gather, Piece, Pieces
 from tensorplay.ops.kinds.index import Scatter as ScatterForm
+from tensorplay.ops.kinds.view import StridedView
 from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.signature import Values
 from tensorplay.ops.values import NO_ATTRS, TABLE, Value, square
@@ -47,6 +49,8 @@ class Lowering(Protocol):
     """What the rules need of the interpreter."""
 
     target: Target
+    current: str
+    """The node whose own rule runs: an origin of every buffer that the rule makes."""
 
     def add_buffer(
         self, loops: Loops, device: Device, size: tuple[int, ...], origins: tuple[str, ...]
@@ -137,6 +141,7 @@ class Call:
             depth=1 + max((s.depth for s in sources), default=0),
             origins=merge_origins(sources, self.node.name),
             view=view,
+            eager_strides=meta.strides,
         )
 
 
@@ -160,15 +165,18 @@ def is_input(tensor: LoweredTensor) -> bool:
 def lower_call(call: Call) -> LoweredTensor | tuple[LoweredTensor, ...] | None:
     """Lower a call by its operator's own rule, else by its kind's; None where there is none."""
     operator = call.operator
-    if operator.lowering is not None:
-        return lower_by_rule(call, operator.lowering)
+    found = None if operator.lowering is None else lower_by_rule(call, operator.lowering)
+    if found is not None:
+        return found
     if isinstance(operator.kind, kinds.Structured):
-        return call.lowering.extern(call, into=False)
+        return call.lowering.extern(call, into=writes_into(call))
     if has_complex(call):
         return None
     match operator.kind:
         case kinds.Pointwise() as kind:
             return lower_pointwise(call, kind)
+        case StridedView():
+            return lower_strided_view(call)
         case kinds.View() as kind:
             return lower_view(call, kind)
         case kinds.Reduction() as kind:
@@ -192,12 +200,15 @@ def lower_by_rule(
     """Run a registered rule on the node's arguments; its result gets the recorded dtype."""
     args = [call.map_tensors(a, lambda t: t) for a in call.node.args]
     kwargs = {k: call.map_tensors(a, lambda t: t) for k, a in call.node.kwargs.items()}
+    call.lowering.current = call.node.name
     result = rule(*args, **kwargs)
+    call.lowering.current = ""
     if result is None or isinstance(result, tuple):
         return result
     if not isinstance(result, LoweredTensor):
         msg = f"the lowering of {call.overload} returned {type(result).__name__}, not a lowered tensor"
         raise TypeError(msg)
+    result.origins = merge_origins([result], call.node.name)
     if result.dtype is call.meta.dtype:
         return result
     load, dtype = result.make_loader(), call.meta.dtype
@@ -212,6 +223,11 @@ def needs_memory(node: Node) -> str:
     if isinstance(operator.kind, (kinds.Structured, kinds.Composite)):
         return "arguments"
     return "if used" if isinstance(operator.kind, kinds.View) else ""
+
+
+def writes_into(call: Call) -> bool:
+    """Say whether the operator's kernel writes into memory that the plan allocates (wrapper.INTO)."""
+    return call.operator.name in INTO and call.meta.dtype.name in {"float32", "float64"}
 
 
 def has_complex(call: Call) -> bool:
@@ -270,6 +286,26 @@ def lower_view(call: Call, kind: kinds.View) -> LoweredTensor:
     return view_of(call, tensor, lambda index: source(list(index)))
 
 
+def lower_strided_view(call: Call) -> LoweredTensor:
+    """Place a view over the memory that a tensor lies in, which eager execution laid out before."""
+    tensor = next(iter(call.tensors().values()))
+    size, strides = (cast("tuple[int, ...]", v) for v in call.values[1:3])
+    offset = cast("int", call.values[3])
+    own = cast("TensorMeta", call.values[0])
+    base = tensor
+    while base.stored is None and base.view is not None:
+        base = base.view.base
+    stored = base.realize_with(base.eager_strides) if base.stored is None else base.stored
+    start = stored.buffer.memory.eager_offset
+    first = own.offset if call.values[3] is None else offset
+    place = Stored(stored.buffer, strides, first - start)
+    meta = call.meta
+    return LoweredTensor(
+        call.lowering, size, meta.dtype, meta.device, place,
+        origins=merge_origins([tensor], call.node.name), eager_strides=meta.strides,
+    )  # fmt: skip
+
+
 def view_of(
     call: Call, tensor: LoweredTensor, source: Callable[[Index], Sequence[int | Expr]]
 ) -> LoweredTensor:
@@ -281,7 +317,7 @@ def view_of(
             meta = call.meta
             return LoweredTensor(
                 call.lowering, meta.shape, meta.dtype, meta.device, place,
-                origins=merge_origins([tensor], call.node.name),
+                origins=merge_origins([tensor], call.node.name), eager_strides=meta.strides,
             )  # fmt: skip
     load = tensor.make_loader()
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, TypeVar
 from tensorplay.compiler.backends.stax.ir import Index, Scan
 from tensorplay.compiler.backends.stax.lowered import LoweredTensor, Stored
 from tensorplay.compiler.backends.stax.lowering_rules import broadcast_loader
+from tensorplay.core import dtypes
 from tensorplay.core.layout import broadcast_shapes
-from tensorplay.ops.registry import Operator, Overload
+from tensorplay.ops.registry import Operator, Overload, tp
 from tensorplay.ops.values import Value
 from tensorplay.ops.values import to_dtype as convert
 
@@ -97,3 +98,19 @@ def scan(
     if accumulator is out_dtype:
         return running
     return pointwise(lambda v: v, running, out_dtype=out_dtype)
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+@register_lowering(tp["cumsum"])
+def lower_cumsum(input: LoweredTensor, dim: int, *, dtype: object = None) -> LoweredTensor | None:
+    """Lower a cumulative sum to a scan."""
+    asked = dtype if isinstance(dtype, dtypes.DType) else None
+    result = asked or (dtypes.int64 if input.dtype.kind in "biu" else input.dtype)
+    if "c" in {input.dtype.kind, result.kind}:
+        return None
+    if not input.size or 0 in input.size:
+        return pointwise(lambda v: v, input, out_dtype=result)
+    rounded = pointwise(lambda v: convert(v, result), input, out_dtype=result)
+    return scan("sum", rounded, dim % len(input.size), result.compute, result)

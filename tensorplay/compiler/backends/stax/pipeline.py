@@ -75,7 +75,7 @@ def print_sources(plan: Plan, target: Target, title: str = "program") -> Sources
 
     from tensorplay.compiler.backends.stax.codegen.triton import print_triton
 
-    printed = [print_triton(group, buffers) for group in groups]
+    printed = [print_triton(group, buffers, target) for group in groups]
     return Sources(tuple(KernelSource(k.name, k.source, "triton") for k in printed), "")
 
 
