@@ -26,7 +26,7 @@ from tensorplay.core.config import config
 from tensorplay.ops.registry import Overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tensorplay._C import Program
     from tensorplay.compiler.phases import OperatorGraph
@@ -67,12 +67,10 @@ class ArtifactKey:
         return "".join(f"# key {name}: {value}\n" for name, value in self.items())
 
 
-def artifact_key(
-    graph: OperatorGraph, target: CpuTarget, options: Mapping[str, object]
-) -> ArtifactKey | None:
+def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> ArtifactKey | None:
     """Return the key of a graph's artifact; None where no key could tell two artifacts apart.
 
-    That is where an operator, or its lowering, is declared outside the package: its code may change unseen.
+    The options count by their ``repr``. There is no key where an operator, or its lowering, is declared outside the package: its code may change unseen.
     """
     if any(True for _ in foreign_operators(graph)):
         return None
@@ -81,7 +79,7 @@ def artifact_key(
     return ArtifactKey(
         graph=codecache.digest_of(*graph_texts(graph)),
         target=codecache.digest_of(repr(target)),
-        options=codecache.digest_of(*(f"{name}={options[name]!r}" for name in sorted(options))),
+        options=codecache.digest_of(repr(options)),
         compiler=codecache.digest_of("\0".join(command), compiler.identity),
         package=package_digest(),
         python=codecache.digest_of(sys.version),

@@ -10,6 +10,7 @@ In: dtypes, Python numbers, `Expr`s. Out: text of a kernel's body, or of its sig
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tensorplay.compiler.backends.stax.index import Expr, FloorDiv, Mod, Symbol, sort_key
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tensorplay.compiler.backends.stax.index import Atom
-    from tensorplay.compiler.backends.stax.loop_body import Scalar
+    from tensorplay.compiler.backends.stax.loop_body import Constant, Scalar
     from tensorplay.core.dtypes import DType
 
 TYPES: Final = {
@@ -31,6 +32,20 @@ TYPES: Final = {
     "float32": ("tl.float32", "fp32"),
     "float64": ("tl.float64", "fp64"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of the kernel: its name or text, its dtype, and the axes along which it varies.
+
+    A ``constant`` has its number, and no name. ``parts`` are the components of a reduction with several.
+    """
+
+    text: str
+    dtype: DType
+    axes: frozenset[str] = frozenset()
+    constant: Constant | None = None
+    parts: tuple[str, ...] = ()
 
 
 def type_text(dtype: DType) -> str:

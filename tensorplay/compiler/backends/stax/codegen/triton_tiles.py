@@ -18,6 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tensorplay.compiler.backends.stax.loop_body import Load, Store
+from tensorplay.compiler.backends.stax.schedule import Role
 from tensorplay.core.errors import CompileError
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 
     from tensorplay.compiler.backends.stax.index import Symbol
     from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Segment
+    from tensorplay.compiler.target import GpuTarget
 
 POINTWISE_BLOCK: Final = 1024
+LEAST_BLOCK: Final = 128
+BLOCKS_A_MULTIPROCESSOR: Final = 2
 SQUARE_BLOCK: Final = 32
 """Sides of a two-dimensional tile: one line of 128 bytes of float32 for either operand."""
 LEAST_ACROSS: Final = 8
@@ -67,6 +71,11 @@ class Axis:
         return f"{self.name.upper()}BLOCK" if self.name in "xy" else f"{self.name.upper()}_BLOCK"
 
     @property
+    def numel_name(self) -> str:
+        """The name of the number of values."""
+        return f"{self.name}numel" if self.name in "xy" else f"{self.name}_numel"
+
+    @property
     def index(self) -> str:
         """The name of the index along the axis."""
         return f"{self.name}index" if self.name in "xy" else f"{self.name}_index"
@@ -88,38 +97,27 @@ class Axis:
 class Tile:
     """``outer`` are the axes that the grid runs through, ``inner`` those of rows held whole.
 
-    ``rows`` gives each segment's flattened axis in the looped form, None for a segment without loops.
+    ``rows`` gives each segment's flattened axis in the looped form; it has no loops where the segment has none.
     """
 
     outer: tuple[Axis, ...]
     inner: tuple[Axis, ...] = ()
-    rows: tuple[Axis | None, ...] = ()
-
-    @property
-    def is_looped(self) -> bool:
-        """Say whether rows are run through in blocks."""
-        return any(self.rows)
+    rows: tuple[Axis, ...] = ()
 
     def axes(self, segment: int) -> tuple[Axis, ...]:
-        """Return the axes of blocks in a segment, outermost first."""
-        row = self.rows[segment] if self.rows else None
-        return (*self.outer, *self.inner) if row is None else (*self.outer, row)
-
-    @property
-    def rank(self) -> int:
-        """The number of axes of every block."""
-        return len(self.outer) + (1 if self.is_looped else len(self.inner))
+        """Return the axes of blocks in a segment, outermost first. All segments have as many."""
+        return (*self.outer, self.rows[segment]) if self.rows else (*self.outer, *self.inner)
 
     @property
     def warps(self) -> int:
         """The number of warps of a block of threads."""
         elements = prod(a.block for a in (*self.outer, *self.inner))
-        elements *= max((row.block for row in self.rows if row), default=1)
+        elements *= max((row.block for row in self.rows), default=1)
         return min(32 if self.inner else 8, max(1, power_of_two(elements // ELEMENTS_A_WARP)))
 
 
-def plan_tile(group: Group, buffers: Mapping[str, BufferInfo]) -> Tile:
-    """Plan the tile of a group."""
+def plan_tile(group: Group, buffers: Mapping[str, BufferInfo], target: GpuTarget) -> Tile:
+    """Plan the tile of a group for a GPU."""
     nest = tuple(o.symbol for o in group.outer if o.symbol.extent > 1)
     if any(o.step > 1 for o in group.outer):
         raise CompileError(
@@ -127,7 +125,7 @@ def plan_tile(group: Group, buffers: Mapping[str, BufferInfo]) -> Tile:
         )
     row = tuple(dict.fromkeys(s for g in group.segments for s in loops_of(g)))
     if not row:
-        return pointwise_tile(group, nest, buffers)
+        return pointwise_tile(group, nest, buffers, target)
     padded = prod(power_of_two(s.extent) for s in row)
     several = len(group.segments) > 1 or any(not is_uniform(s) for s in group.segments)
     scans = any(s for g in group.segments for s in scanned(g))
@@ -135,21 +133,25 @@ def plan_tile(group: Group, buffers: Mapping[str, BufferInfo]) -> Tile:
         inner = tuple(
             Axis(f"r{k}", (s,), power_of_two(s.extent), fixed=True) for k, s in enumerate(row)
         )
-        numel = prod(s.extent for s in nest)
-        block = min(power_of_two(numel), max(1, TILE_ELEMENTS // padded))
+        block = shared_out(nest, max(1, TILE_ELEMENTS // padded), 1, target)
         return Tile(outer_axes(nest, block), inner)
-    return looped_tile(group, nest, buffers)
+    return looped_tile(group, nest, buffers, target)
+
+
+def shared_out(nest: tuple[Symbol, ...], most: int, least: int, target: GpuTarget) -> int:
+    """Return how many iterations of the nest a block takes: as many as leave work for every multiprocessor."""
+    numel = prod(s.extent for s in nest)
+    share = power_of_two(numel // (BLOCKS_A_MULTIPROCESSOR * target.sm_count))
+    return min(most, max(least, share), power_of_two(numel))
 
 
 def pointwise_tile(
-    group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo]
+    group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo], target: GpuTarget
 ) -> Tile:
     """Return one axis, or two where a fair part of the traffic runs across the rest."""
     across = across_symbol(group, nest, buffers)
     if across is None:
-        return Tile(
-            outer_axes(nest, min(POINTWISE_BLOCK, power_of_two(prod(s.extent for s in nest))))
-        )
+        return Tile(outer_axes(nest, shared_out(nest, POINTWISE_BLOCK, LEAST_BLOCK, target)))
     fast = nest[-1]
     others = (*(s for s in nest if s not in {across, fast}), across)
     return Tile(
@@ -160,7 +162,9 @@ def pointwise_tile(
     )
 
 
-def looped_tile(group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo]) -> Tile:
+def looped_tile(
+    group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, BufferInfo], target: GpuTarget
+) -> Tile:
     """Return a tile that runs through each segment's loops in blocks."""
     if any(local.axes for local in group.locals):
         raise CompileError(
@@ -172,20 +176,13 @@ def looped_tile(group: Group, nest: tuple[Symbol, ...], buffers: Mapping[str, Bu
                 f"{group.name}: a scan, or a reduction beside loops that it keeps, is too long for a block"
             )
     length = max(prod(s.extent for s in loops_of(g)) for g in group.segments)
-    numel = prod(s.extent for s in nest)
     if nest and runs_along(group, nest[-1], buffers):
         columns, block = ACROSS_BLOCKS
-        columns = min(columns, power_of_two(numel))
+        columns = shared_out(nest, columns, min(columns, SQUARE_BLOCK), target)
+        block = min(block, power_of_two(length))
     else:
         columns, block = 1, min(LONG_BLOCK, power_of_two(length))
-    rows = tuple(
-        Axis("r0", loops, min(block, power_of_two(prod(s.extent for s in loops))))
-        if loops
-        else None
-        for loops in map(loops_of, group.segments)
-    )
-    widest = max(r.block for r in rows if r)
-    rows = tuple(r and Axis("r0", r.symbols, widest) for r in rows)
+    rows = tuple(Axis("r0", loops_of(g), block) for g in group.segments)
     return Tile(outer_axes(nest, columns), (), rows)
 
 
@@ -204,7 +201,7 @@ def loops_of(segment: Segment) -> tuple[Symbol, ...]:
 
 def scanned(segment: Segment) -> Iterator[Symbol]:
     """Yield the loops that a segment scans along."""
-    return (loop.symbol for loop in segment.loops if loop.role.value == "scanned")
+    return (loop.symbol for loop in segment.loops if loop.role is Role.SCANNED)
 
 
 def is_uniform(segment: Segment) -> bool:
