@@ -5,7 +5,7 @@
 
 namespace tp {
 
-// Where a value is found again (compiler/specialize/places.py: Place).
+// Where a value is found again (compiler/capture/places.py: Place).
 struct Place {
   enum Kind : uint8_t { dict, sequence, cell, attribute, itself } kind;
   PyObject* container;

@@ -223,7 +223,7 @@ class Entry:
       compared when there are lifted tensors.
     - lifted: places `(kind, container, key)` of free tensors, read at each call.
     - guards: `(fact, place kind, container, key, expected)` with the meanings of
-      `specialize.places.Fact`, or `("call", callable)`, which must return true.
+      `capture.places.Fact`, or `("call", callable)`, which must return true.
     - select: the item of run's tuple that is the result; None: what run returns.
     - check: data gates: called with the leaves, must return true; skipped at level 1 when no storage
       version changed and nothing is lifted.
@@ -288,8 +288,10 @@ class Dispatcher:
 def register_context(
     grad_mode: ContextVar[bool], modes: ContextVar[Any], no_modes: object, /
 ) -> None:
-    """The context variables of dispatch: grad mode is in every signature; calls go to `call_slow`
-    while the value of `modes` is not the object `no_modes` (a missing value counts as none active).
+    """Tell dispatch its context variables.
+
+    Grad mode is in every signature; calls go to `call_slow` while the value of `modes` is not the
+    object `no_modes` (a missing value counts as none active).
     """
 
 def register_same_value(function: Callable[[Any, Any], bool], any_tensor: object, /) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import tensorplay as tp
 from tensorplay import _C
-from tensorplay.compiler.specialize.places import ANY_TENSOR, same_value
+from tensorplay.compiler.capture.places import ANY_TENSOR, same_value
 
 _C.register_same_value(same_value, ANY_TENSOR)
 
