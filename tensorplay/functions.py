@@ -6,7 +6,7 @@ join as they are declared.
 
 from __future__ import annotations
 
-from tensorplay import entries
+from tensorplay import entries, methods
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.tensor import Tensor, as_tensor, from_dlpack, from_numpy, is_tensor
@@ -50,6 +50,7 @@ PUBLIC: set[str] = {"tensor", "as_tensor", "from_dlpack", "from_numpy", "is_tens
 """The names of all public functions."""
 
 library.load()
+methods.attach()
 for _operator in tp:
     _publish(_operator)
 tp.on_declaration(_publish)

@@ -5,5 +5,6 @@ is an overload, the target of graph nodes).
 """
 
 from tensorplay.ops import instructions
+from tensorplay.ops.registry import tp
 
-__all__ = ["instructions"]
+__all__ = ["instructions", "tp"]

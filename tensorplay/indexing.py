@@ -1,0 +1,212 @@
+"""`tensor[index]` and `tensor[index] = value`.
+
+An index is split into its basic part (integers, slices, None, ...), which makes a view out of select, slice and unsqueeze, and
+its advanced part (integer and bool tensors, lists), which the operator `index` gathers and `index_put` writes. A bool tensor
+stands for the indices of its true elements.
+
+>>> import tensorplay as tp
+>>> x = tp.arange(12).reshape(3, 4)
+>>> x[1:, -1], x[[0, 2], 1]
+(tensor([ 7, 11]), tensor([1, 9]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorplay import dispatch
+from tensorplay.core import dtypes
+from tensorplay.core.errors import ArgumentError, ArgumentValueError, DTypeError, IndexRangeError, ShapeError
+from tensorplay.ops.registry import tp
+from tensorplay.tensor import Tensor, tensor_from_data
+
+
+def getitem(tensor: Tensor, index: Any) -> Tensor:  # noqa: ANN401  # any index
+    """`tensor[index]`: a view for basic indices, else a new tensor."""
+    kind = type(index)
+    if kind is int:
+        return dispatch.call(tp.select, (tensor, 0, index))  # type: ignore[no-any-return]
+    view, advanced = _basic(tensor, _as_tuple(index))
+    if advanced:
+        return dispatch.call(tp.index, (view, _trimmed(advanced)))  # type: ignore[no-any-return]
+    return dispatch.call(tp.alias, (tensor,)) if view is tensor else view  # type: ignore[no-any-return]
+
+
+def setitem(tensor: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # any index and value
+    """`tensor[index] = value`: the value broadcasts and is converted to the tensor's dtype."""
+    items = _as_tuple(index)
+    value = _value_tensor(tensor, value)
+    mask = _whole_mask(tensor, items)
+    if mask is not None and value.ndim == 0:
+        dispatch.write(tensor, dispatch.call_operator(tp.masked_fill, (tensor, mask, value)))
+        return
+    view, advanced = _basic(tensor, items)
+    if advanced:
+        new = dispatch.call(tp.index_put, (view, _trimmed(advanced), _without_leading_ones(value, view), False))
+        dispatch.write(view, new)
+        return
+    while value.ndim > view.ndim and value.shape[0] == 1:
+        value = value.squeeze(0)
+    if value.shape != view.shape:
+        value = _expanded(value, view)
+    dispatch.write(view, value)
+
+
+def _expanded(value: Tensor, view: Tensor) -> Tensor:
+    try:
+        return value.expand(view.shape)
+    except ShapeError:
+        msg = f"setitem: a value of shape {tuple(value.shape)} does not fit the indexed shape {tuple(view.shape)}"
+        raise ShapeError(msg) from None
+
+
+def _without_leading_ones(value: Tensor, view: Tensor) -> Tensor:
+    while value.ndim > view.ndim and value.shape[0] == 1:
+        value = value.squeeze(0)
+    return value
+
+
+def _value_tensor(tensor: Tensor, value: Any) -> Tensor:  # noqa: ANN401  # a tensor, a number or nested sequences
+    if isinstance(value, Tensor):
+        return value if value.dtype is tensor.dtype else value.to(tensor.dtype)
+    if isinstance(value, (bool, int, float, complex)):
+        if isinstance(value, complex) and tensor.dtype.kind != "c":
+            msg = f"setitem: a complex number does not fit a {tensor.dtype} tensor"
+            raise DTypeError(msg)
+        return tp.full((), value, dtype=tensor.dtype, device=tensor.device)  # type: ignore[no-any-return]
+    return tensor_from_data(value, dtype=tensor.dtype)
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:  # noqa: ANN401  # any index
+    return index if type(index) is tuple else (index,)
+
+
+def _whole_mask(tensor: Tensor, items: tuple[Any, ...]) -> Tensor | None:
+    """The bool tensor of `tensor[mask]` when it has the tensor's shape."""
+    if len(items) != 1:
+        return None
+    mask = items[0]
+    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
+        mask = tensor_from_data(mask)
+    is_mask = isinstance(mask, Tensor) and mask.dtype is dtypes.bool_
+    return mask if is_mask and mask.shape == tensor.shape else None
+
+
+def _consumed(item: Any) -> int:  # noqa: ANN401  # one index
+    """How many dimensions an index uses."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Tensor) and item.dtype is dtypes.bool_:
+        return item.ndim
+    if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+        return item.ndim
+    return 1
+
+
+def _basic(tensor: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Tensor | None]]:
+    """Apply the basic part; the rest as one index tensor or None for each dimension of the view."""
+    items = tuple(_canonical(item) for item in items)
+    used = 0
+    for item in items:
+        used += _consumed(item)
+    if used > tensor.ndim:
+        msg = f"too many indices: {used} for a {tensor.ndim}-d tensor of shape {tuple(tensor.shape)}"
+        raise IndexRangeError(msg)
+    if sum(item is Ellipsis for item in items) > 1:
+        msg = "an index can only have one ellipsis ('...')"
+        raise IndexRangeError(msg)
+    view = tensor
+    dim = 0
+    advanced: list[Tensor | None] = []
+    for item in items:
+        if item is Ellipsis:
+            skipped = tensor.ndim - used
+            advanced += [None] * skipped
+            dim += skipped
+        elif item is None:
+            view = dispatch.call(tp.unsqueeze, (view, dim))
+            advanced.append(None)
+            dim += 1
+        elif isinstance(item, slice):
+            view = _sliced(view, dim, item)
+            advanced.append(None)
+            dim += 1
+        elif isinstance(item, Tensor):
+            view, found = _advanced(view, dim, item)
+            advanced += found
+            dim += len(found)
+        elif isinstance(item, bool):
+            view = dispatch.call(tp.unsqueeze, (view, dim))
+            place = tensor_from_data([0] if item else [], dtype=dtypes.int64)
+            advanced.append(place)
+            dim += 1
+        else:
+            view = dispatch.call(tp.select, (view, dim, item))
+    return view, advanced if any(each is not None for each in advanced) else []
+
+
+def _canonical(item: Any) -> Any:  # noqa: ANN401  # one index
+    """Lists and arrays as tensors, 0-d integers as integers."""
+    kind = type(item)
+    if kind is int or item is None or item is Ellipsis or kind is slice or kind is bool:
+        return item
+    if isinstance(item, Tensor):
+        if item.ndim == 0 and item.dtype.is_integral and item.array is not None:
+            return int(item)
+        if item.dtype.kind not in "biu":
+            msg = f"index tensors must be integers or bools, found {item.dtype}"
+            raise DTypeError(msg)
+        return item
+    if isinstance(item, (list, tuple, range, np.ndarray)):
+        data = list(item) if isinstance(item, range) else item
+        found = tensor_from_data(data)
+        return found.to(dtypes.int64) if found.numel() == 0 and found.dtype.kind == "f" else _canonical_array(found)
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    msg = f"cannot index with {type(item).__name__}: {item!r:.60}; use integers, slices, None, ..., lists or tensors"
+    raise ArgumentError(msg)
+
+
+def _canonical_array(found: Tensor) -> Tensor:
+    if found.dtype.kind not in "biu":
+        msg = f"indices must be integers or bools, found {found.dtype}"
+        raise DTypeError(msg)
+    return found
+
+
+def _sliced(view: Tensor, dim: int, item: slice) -> Tensor:
+    if item.start is None and item.stop is None and item.step is None:
+        return view
+    step = 1 if item.step is None else item.step.__index__()
+    if step <= 0:
+        msg = f"slice step must be positive, found {step}; use flip to reverse"
+        raise ArgumentValueError(msg)
+    start = None if item.start is None else item.start.__index__()
+    stop = None if item.stop is None else item.stop.__index__()
+    return dispatch.call(tp.slice, (view, dim, start, stop, step))  # type: ignore[no-any-return]
+
+
+def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | None]]:
+    """An index tensor; a bool one becomes the indices of its true elements."""
+    if item.dtype is not dtypes.bool_:
+        return view, [item if item.dtype is dtypes.int64 else item.to(dtypes.int64)]
+    wanted = view.shape[dim : dim + item.ndim]
+    if item.shape != wanted:
+        msg = f"the bool index has shape {tuple(item.shape)}, the dimensions that it indexes {tuple(wanted)}"
+        raise IndexRangeError(msg)
+    if item.ndim == 0:
+        view = dispatch.call(tp.unsqueeze, (view, dim))
+        return view, [dispatch.call(tp.nonzero, (item.unsqueeze(0),)).select(1, 0)]
+    places = dispatch.call(tp.nonzero, (item,))
+    return view, [places.select(1, k) for k in range(item.ndim)]
+
+
+def _trimmed(indices: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
+    """Without the Nones at the end."""
+    found = list(indices)
+    while found and found[-1] is None:
+        found.pop()
+    return tuple(found)

@@ -1,0 +1,105 @@
+"""Methods of `Tensor` that are neither operators nor about the object itself: indexing, writes in place, transposes.
+
+A function mode sees each of them as the user called it: `operator.getitem`, `"fill_"`, `"copy_"`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tensorplay import dispatch, indexing
+from tensorplay.core.dtypes import Number
+from tensorplay.core.errors import DimensionError
+from tensorplay.ops.registry import tp
+from tensorplay.tensor import Tensor
+
+
+def _getitem(self: Tensor, index: Any) -> Any:  # noqa: ANN401  # any index
+    """Elements, parts and views."""
+    if dispatch.current_modes():
+        return dispatch.call_function(operator.getitem, indexing.getitem, (self, index), {})
+    return indexing.getitem(self, index)
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # any index and value
+    """Write elements in place."""
+    dispatch.call_function(operator.setitem, indexing.setitem, (self, index, value), {})
+
+
+def _copy(self: Tensor, src: Tensor) -> Tensor:
+    value = src if src.dtype is self.dtype else src.to(self.dtype)
+    dispatch.write(self, value if value.shape == self.shape else value.expand(self.shape))
+    return self
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:  # noqa: FBT001, FBT002  # PyTorch's name
+    """Take the elements of `src`, converted and broadcast."""
+    del non_blocking
+    return dispatch.call_function("copy_", _copy, (self, src), {})  # type: ignore[no-any-return]
+
+
+def _fill(self: Tensor, value: Tensor | Number) -> Tensor:
+    indexing.setitem(self, Ellipsis, value)
+    return self
+
+
+def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
+    """Set every element to a number."""
+    return dispatch.call_function("fill_", _fill, (self, value), {})  # type: ignore[no-any-return]
+
+
+def _zero(self: Tensor) -> Tensor:
+    indexing.setitem(self, Ellipsis, 0)
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Set every element to 0."""
+    return dispatch.call_function("zero_", _zero, (self,), {})  # type: ignore[no-any-return]
+
+
+def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
+    """The tensor's elements where `condition` holds, else those of `other`."""
+    return tp.where(condition, self, other)  # type: ignore[no-any-return]
+
+
+def _transposed(self: Tensor) -> Tensor:
+    """All dimensions in reverse order."""
+    if self.ndim <= 2:  # noqa: PLR2004  # a matrix
+        return tp.t(self)  # type: ignore[no-any-return]
+    return tp.permute(self, tuple(range(self.ndim - 1, -1, -1)))  # type: ignore[no-any-return]
+
+
+def _matrices_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    if self.ndim < 2:  # noqa: PLR2004
+        msg = f"mT needs a matrix or a batch of matrices, found a {self.ndim}-d tensor"
+        raise DimensionError(msg)
+    return tp.transpose(self, -2, -1)  # type: ignore[no-any-return]
+
+
+def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the function
+        return dispatch.call_function(name, function, (self, *args), kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", function.__doc__
+    return method
+
+
+def attach() -> None:
+    """Add the methods to `Tensor`."""
+    members: dict[str, Any] = {
+        "__getitem__": _getitem,
+        "__setitem__": _setitem,
+        "copy_": copy_,
+        "fill_": fill_,
+        "zero_": zero_,
+        "where": _method_text("where", where),
+        "T": property(_transposed),
+        "mT": property(_matrices_transposed),
+        "H": property(_transposed),
+    }
+    for name, member in members.items():
+        setattr(Tensor, name, member)
