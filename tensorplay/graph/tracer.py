@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 NodeOf: TypeAlias = Callable[[object], Node | None]
 
-PACKAGE: Final = str(Path(__file__).resolve().parent.parent) + "/"
-"""Frames of files under this folder are ours; the first other one is the user's line."""
+OURS: Final = (str(Path(__file__).resolve().parent.parent) + "/", "<tensorplay ", "<graph ")
+"""How the files of our own code begin, printed code included; other frames are the user's."""
 
 
 class SourceLine(NamedTuple):
@@ -81,7 +81,7 @@ class Tracer:
 def user_line() -> SourceLine | None:
     """Return the innermost line of the program that is not of this package, if there is one."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 (documented; inspect is 50x slower)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     if frame is None:
         return None

@@ -1,8 +1,8 @@
 """Folds constants: values whose elements are all one number known at compile time. Class: bitwise.
 
-Uniform are `full` and its like, views of uniform values, and pointwise operators of uniform values.
+Uniform are filled tensors, views of uniform values, and pointwise operators of uniform values.
 The number is computed by the operator's own eager kernel on one element, so it has the bits that
-eager execution gives: `maximum` of a literal NaN is NaN. A uniform value becomes one `full`.
+eager execution gives: `maximum` of a literal NaN is NaN. A uniform value becomes one fill.
 """
 
 from __future__ import annotations
@@ -18,15 +18,8 @@ from tensorplay.ops.kinds.pointwise import Pointwise
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import Values
 
-CREATORS: Final[Mapping[str, float | None]] = {
-    "full": None,
-    "zeros": 0,
-    "ones": 1,
-    "full_like": None,
-    "zeros_like": 0,
-    "ones_like": 1,
-}
-"""Operators that make uniform values, with the number where it isn't their `fill_value`."""
+FILL: Final = "full"
+"""The operator that makes a tensor of one number."""
 
 
 def fold_constants(graph: Graph) -> int:
@@ -37,12 +30,12 @@ def fold_constants(graph: Graph) -> int:
     for node, array in numbers.items():
         operator = operator_of(node)
         meta = node.meta["val"]
-        if operator is None or operator.name in CREATORS or not node.user_set:
+        if operator is None or operator.name == FILL or not node.user_set:
             continue
         if not isinstance(meta, TensorMeta) or not meta.is_contiguous:
             continue
         number = array.reshape(()).item()
-        made = rewriter.call(node, "full", meta.shape, number, dtype=meta.dtype, device=meta.device)
+        made = rewriter.call(node, FILL, meta.shape, number, dtype=meta.dtype, device=meta.device)
         rewriter.replace(node, made)
         folded += 1
     return folded
@@ -56,7 +49,7 @@ def uniform_values(graph: Graph) -> dict[Node, Any]:
         if operator is None or has_effect(node) or not isinstance(node.meta["val"], TensorMeta):
             continue
         values = operator.signature.bind(node.args, node.kwargs)
-        if operator.name in CREATORS:
+        if operator.name == FILL:
             found[node] = _created(operator, values, node.meta["val"])
         elif operator.kind.is_view:
             (source,) = node.inputs
@@ -85,9 +78,7 @@ def _is_elementwise(operator: Operator) -> bool:
 def _created(operator: Operator, values: Values, meta: TensorMeta) -> Any:  # noqa: ANN401
     import numpy as np
 
-    number = CREATORS[operator.name]
-    if number is None:
-        number = values[operator.signature.places["fill_value"]]  # type: ignore[assignment]
+    number: Any = values[operator.signature.places["fill_value"]]
     return np.full((1,) * meta.ndim, number, meta.dtype.numpy)
 
 

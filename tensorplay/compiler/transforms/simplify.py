@@ -189,7 +189,7 @@ def _convert(_known: _Known, node: Node) -> Node | None:
     (source,) = node.inputs
     if _dtype(source) is _dtype(node):
         return source
-    inner = call_of(source, "_to")
+    inner = call_of(source, "to_copy")
     if inner is not None and holds_all_values(_dtype(source), _dtype(inner.inputs[0])):
         return inner.inputs[0]
     return None
@@ -248,6 +248,7 @@ _RULES: Final[Mapping[str, Rule]] = {
     "bitwise_or": _equal_operands,
     "where": _where,
     "clone": _copy,
-    "_to": _convert,
+    "contiguous_copy": _copy,
+    "to_copy": _convert,
 }
 """Rules by operator; views have one for all. What a rule returns replaces the node if it can."""

@@ -35,8 +35,8 @@ from types import (
 from typing import Final
 
 from tensorplay._C import TensorBase
-from tensorplay.compiler.specialize.code_names import code_names
-from tensorplay.compiler.specialize.places import (
+from tensorplay.compiler.capture.code_names import code_names
+from tensorplay.compiler.capture.places import (
     MISSING,
     Fact,
     FactKind,

@@ -1,0 +1,89 @@
+"""`CapturedGraph`: what the user wrote, as a graph, with all that a call needs beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tensorplay.compiler.capture.places import Place
+from tensorplay.graph import GraphModule, Node
+from tensorplay.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An input that is a tensor among the arguments: its number among them."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """An input that was a free tensor: it is found again at its place at each call."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An input that was a free tensor without a place of its own: this very tensor."""
+
+    tensor: Tensor
+
+
+InputSource: TypeAlias = Argument | Lifted | Held
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedInput:
+    """An input of the captured graph: where it comes from, and the tensor that was there."""
+
+    node: Node
+    source: InputSource
+    sample: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A decision on data: `read(value of node)` was `answer` for the samples."""
+
+    node: Node
+    what: str
+    answer: object
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSlot:
+    """Stands for output number `index` of the graph in the structure of the result."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedGraph:
+    """A captured function.
+
+    The module's graph takes the inputs in order and returns a flat tuple of tensors. `structure` is
+    the function's result with `OutputSlot`s for tensors. After `num_results` outputs follow those
+    that are assigned to `assigned` places, because the function rebound tensors there.
+    """
+
+    module: GraphModule
+    inputs: tuple[CapturedInput, ...]
+    structure: object
+    num_results: int
+    assigned: tuple[Place, ...]
+    gates: tuple[Gate, ...]
+
+    def text(self) -> str:
+        """Return the graph as text."""
+        return self.module.graph.text()
+
+    @property
+    def code(self) -> str:
+        """The graph as Python."""
+        return self.module.code
+
+    def verify(self) -> None:
+        """Raise `VerifyError` if the graph is ill-formed."""
+        self.module.graph.verify()
