@@ -53,7 +53,7 @@ def declare(
         title, kind, signature_of(title, function), function.__doc__ or "", function, function.__module__,
         is_method=method, is_function=public, has_inplace=inplace, **facets,
     )  # fmt: skip
-    return tp.add(operator)
+    return tp.declare(operator)
 
 
 def pointwise(

@@ -282,7 +282,7 @@ class Namespace:
             base, mark, _ = base.rpartition("_backward")
         return None
 
-    def add(self, operator: Operator) -> Operator:
+    def declare(self, operator: Operator) -> Operator:
         """Declare an operator; a second declaration of a name is refused."""
         if operator.name in self._operators:
             msg = f"operator {operator.name!r} is declared twice"
