@@ -22,6 +22,7 @@ from tensorplay.core.errors import DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
+from tensorplay.ops.kinds.pointwise import dtype_of
 from tensorplay.ops.monoids import SUM
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
@@ -37,11 +38,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # ---- checks and NumPy forms -----------------------------------------------------------------------
 
 
-def check_index(name: str, index: TensorMeta) -> None:
+def check_index(name: str, index: Any) -> None:  # noqa: ANN401  # a meta or an array
     """Refuse an index that is no int32 or int64 tensor."""
-    if index.dtype not in {int32, int64}:
+    if dtype_of(index) not in {int32, int64}:
         raise DTypeError(
-            f"{name}: expected an int32 or int64 index, got {index.dtype}; convert it with .long()"
+            f"{name}: expected an int32 or int64 index, got {dtype_of(index)}; convert it with .long()"
         )
 
 
@@ -66,7 +67,7 @@ def _grid(name: str, shape: Sequence[int], dim: int, places: Array) -> tuple[Arr
     return tuple(found)
 
 
-def _check_along(name: str, input: TensorMeta, dim: int, index: TensorMeta) -> int:
+def _check_along(name: str, input: Any, dim: int, index: Any) -> int:  # noqa: ANN401  # metas or arrays
     """Check an index that has the rank of `input` and reaches no further in the other dimensions."""
     check_index(name, index)
     dim = layout.normalize_dim(name, dim, input.ndim)
@@ -112,7 +113,7 @@ def _gather_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather:
 @index(meta=_gather_meta, form=_gather_form, method=True)
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Read along `dim` at the places that `index` holds; the result has the index's shape."""
-    dim = layout.normalize_dim("gather", dim, input.ndim)
+    dim = _check_along("gather", input, dim, index)
     places = index.reshape(index.shape or (1,)) if input.ndim else index
     return np.array(input[_grid("gather", input.shape, dim, places)]).reshape(index.shape)
 
@@ -174,22 +175,28 @@ def _() -> Iterator[Sample]:
 # ---- scatter ------------------------------------------------------------------------------------------
 
 
+def _check_scatter(name: str, input: Any, dim: int, index: Any, src: Any) -> int:  # noqa: ANN401  # metas or arrays
+    dim = _check_along(name, input, dim, index)
+    if hasattr(src, "shape"):
+        found, wanted = dtype_of(src), dtype_of(input)
+        if found is not wanted:
+            raise DTypeError(
+                f"{name}: input is {wanted} and src {found}; convert one with .to(dtype)"
+            )
+        if src.ndim != index.ndim or any(
+            a > b for a, b in zip(index.shape, src.shape, strict=True)
+        ):
+            raise ShapeError(
+                f"{name}: an index of shape {index.shape} reaches beyond src of shape {src.shape}"
+            )
+    return dim
+
+
 def _scatter_meta_of(name: str) -> Any:  # noqa: ANN401  # a meta rule
     def meta(
         input: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | Number
     ) -> TensorMeta:
-        _check_along(name, input, dim, index)
-        if isinstance(src, TensorMeta):
-            if src.dtype is not input.dtype:
-                raise DTypeError(
-                    f"{name}: input is {input.dtype} and src {src.dtype}; convert one with .to(dtype)"
-                )
-            if src.ndim != index.ndim or any(
-                a > b for a, b in zip(index.shape, src.shape, strict=True)
-            ):
-                raise ShapeError(
-                    f"{name}: an index of shape {index.shape} reaches beyond src of shape {src.shape}"
-                )
+        _check_scatter(name, input, dim, index, src)
         return TensorMeta(input.shape, input.dtype, input.device)
 
     return meta
@@ -207,7 +214,7 @@ def _scatter_form_of(name: str, combine: Any) -> Any:  # noqa: ANN401  # a form 
 
 
 def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: bool) -> Array:  # noqa: ANN401
-    dim = layout.normalize_dim(name, dim, input.ndim)
+    dim = _check_scatter(name, input, dim, index, src)
     places = index.reshape(index.shape or (1,)) if input.ndim else index
     result = np.array(input, order="C")
     grid = _grid(name, input.shape, dim, places)
@@ -346,11 +353,15 @@ def _select_places(index: TensorMeta) -> int:
     return index.shape[0] if index.ndim else 1
 
 
-def _index_select_meta(input: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
+def _check_select(input: Any, dim: int, index: Any) -> int:  # noqa: ANN401  # metas or arrays
     check_index("index_select", index)
     if index.ndim > 1:
         raise ShapeError(f"index_select: expected a 1-d index, got shape {index.shape}")
-    dim = layout.normalize_dim("index_select", dim, input.ndim)
+    return layout.normalize_dim("index_select", dim, input.ndim)
+
+
+def _index_select_meta(input: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
+    dim = _check_select(input, dim, index)
     shape = [_select_places(index) if d == dim else size for d, size in enumerate(input.shape)]
     return TensorMeta(shape, input.dtype, input.device)
 
@@ -372,7 +383,7 @@ def _index_select_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather
 @index(meta=_index_select_meta, form=_index_select_form, method=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Select whole slices along `dim`, as often and in the order that the 1-d `index` says."""
-    dim = layout.normalize_dim("index_select", dim, input.ndim)
+    dim = _check_select(input, dim, index)
     size = input.shape[dim] if input.ndim else 1
     places = in_range("index_select", index.reshape(-1), size)
     return np.ascontiguousarray(np.take(input, places, axis=dim)) if input.ndim else np.array(input)

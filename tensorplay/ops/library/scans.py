@@ -36,7 +36,7 @@ def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta
 
 
 @structured(meta=_cumsum_meta, method=True, linear=True)
-def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
     dim = layout.normalize_dim("cumsum", dim, input.ndim)
     result = _result_dtype(dtype_of(input), dtype)
