@@ -229,9 +229,9 @@ def shape_without(shape, reduced):
 def write(target, where, data, mode):
     with np.errstate(all="ignore"):
         if mode in {"set", "overwrite"}:
-            if mode == "set":
-                assert len(np.unique(where)) == len(where)
             target[where] = data
+            if mode == "set":  # an output may overlap itself, as eager's view does; then values agree
+                np.testing.assert_array_equal(target[where], data)
         else:
             ufunc = {"add": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[mode]
             ufunc.at(target, where, data)

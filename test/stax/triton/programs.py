@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 import tensorplay as tp
 from tensorplay.compiler.aot.trace import InputSpec, trace_function
 from tensorplay.compiler.backends.stax.codegen.triton import print_triton
@@ -49,3 +51,24 @@ def print_schedule(schedule):
 
 def printed(function, *metas):
     return print_schedule(schedule_for_gpu(record(function, *metas)))
+
+
+def execute(interpreter, schedule, kernels, arrays, blocks=None):
+    """The outputs of a schedule of kernels alone, run in the interpreter; other memory starts as garbage."""
+    memory = {
+        name: np.ascontiguousarray(a) for name, a in zip(schedule.inputs, arrays, strict=True)
+    }
+    for name, info in schedule.buffers.items():
+        memory.setdefault(name, np.full(info.elements, 77, info.dtype.numpy))
+    memory[""] = np.zeros(1, np.int64)
+    for kernel in kernels:
+        memory.update(interpreter.run(kernel, memory, blocks))
+    if memory[""][0]:
+        messages = [m for g in schedule.groups for m in g.checks]
+        raise IndexError(messages[memory[""][0] - 1])
+    outputs = []
+    for name in schedule.outputs:
+        info, flat = schedule.buffers[name], memory[name]
+        strides = [s * flat.itemsize for s in info.strides]
+        outputs.append(np.lib.stride_tricks.as_strided(flat, info.shape, strides))
+    return outputs

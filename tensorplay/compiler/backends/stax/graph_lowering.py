@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import choices
 from tensorplay.compiler.backends.stax.handlers.counting import CountingHandler
+from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, linear_index
 from tensorplay.compiler.backends.stax.ir import (
     Buffer,
     ComputedBuffer,
     ExternBuffer,
     ExternCall,
+    FixedLayout,
     Index,
     InputBuffer,
     LoopProgram,
@@ -68,7 +70,7 @@ class GraphLowering:
         self.strict = strict
         self.current = ""
         self.drafts: list[BufferDraft] = []
-        self.dtype_of: dict[str, DType] = {}
+        self.facts: dict[str, BufferFacts] = {}
         self.values: dict[Node, Lowered] = {}
         self.fallbacks: list[str] = []
         self.uses: dict[Node, int] = {}
@@ -171,7 +173,7 @@ class GraphLowering:
         elif value.depth >= choices.MAX_DEPTH:
             value.realize()
         elif self.uses.get(node, 0) > 1:
-            counts = CountingHandler(self.dtype_of)
+            counts = CountingHandler(self.facts)
             value.make_loader()(counts, loop_variables("i", value.size))
             if choices.should_realize(counts, self.uses[node], self.target):
                 value.realize()
@@ -181,7 +183,8 @@ class GraphLowering:
     def register(self, draft: BufferDraft) -> None:
         """Add a buffer to the program."""
         self.drafts.append(draft)
-        self.dtype_of[draft.name] = draft.dtype
+        layout = FixedLayout(draft.device, draft.dtype, draft.size, draft.current_strides())
+        self.facts[draft.name] = layout.facts()
 
     def add_buffer(
         self, loops: Loops, device: Device, size: tuple[int, ...], origins: tuple[str, ...]
@@ -243,6 +246,7 @@ class GraphLowering:
             if draft.loops is not None:
                 bodies[draft.name] = self.record(draft, draft.loops)
             layout = draft.layout()
+            self.facts[draft.name] = layout.facts()
             if draft.loops is not None:
                 buffers.append(ComputedBuffer(draft.name, layout, draft.loops, draft.origins))
             elif draft.call is not None:
@@ -259,12 +263,12 @@ class GraphLowering:
         def place(index: Index) -> Expr:
             return linear_index(index, draft.current_strides())
 
-        body = record_body(loops, name, place, self.dtype_of)
+        body = record_body(loops, name, place, self.facts)
         if flexible and draft.storage is None:
             preferred = preferred_strides(body, draft.size)
             if preferred != draft.fixed_strides():
                 draft.strides = preferred
-                body = record_body(loops, name, place, self.dtype_of)
+                body = record_body(loops, name, place, self.facts)
         return body
 
 

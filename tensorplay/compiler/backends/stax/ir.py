@@ -24,8 +24,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.compiler.backends.stax.handlers.recording import RecordingHandler
+from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts
 from tensorplay.compiler.backends.stax.handlers.text import TextHandler
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, linear_index, variable
+from tensorplay.compiler.backends.stax.intervals import Interval
 from tensorplay.compiler.backends.stax.loop_body import LoopBody
 from tensorplay.ops.values import Value
 
@@ -61,6 +63,14 @@ class FixedLayout:
         if 0 in self.size:
             return 0
         return 1 + sum((n - 1) * abs(t) for n, t in zip(self.size, self.stride, strict=True))
+
+    def facts(self) -> BufferFacts:
+        """Return the dtype, and the places from the first element that exist."""
+        if 0 in self.size:
+            return BufferFacts(self.dtype, Interval(0, -1))
+        steps = [(n - 1) * t for n, t in zip(self.size, self.stride, strict=True)]
+        reach = Interval(sum(s for s in steps if s < 0), sum(s for s in steps if s > 0))
+        return BufferFacts(self.dtype, reach)
 
     def text(self, *, as_tuple: bool = False) -> str:
         """Return the layout as the listings print it; the size of a pointwise buffer is a tuple there."""
@@ -217,15 +227,15 @@ class LoopProgram:
         """The buffers that loops write."""
         return tuple(b for b in self.buffers if isinstance(b, ComputedBuffer))
 
-    def dtypes(self) -> dict[str, DType]:
-        """Return the dtype of every buffer."""
-        return {b.name: b.layout.dtype for b in self.buffers}
+    def facts(self) -> dict[str, BufferFacts]:
+        """Return what handlers know of every buffer."""
+        return {b.name: b.layout.facts() for b in self.buffers}
 
     def text(self) -> str:
         """Return every buffer in the form of the chapter's listings."""
-        dtype_of = self.dtypes()
+        facts = self.facts()
         return "\n".join(
-            computed_text(b, dtype_of) if isinstance(b, ComputedBuffer) else b.text()
+            computed_text(b, facts) if isinstance(b, ComputedBuffer) else b.text()
             for b in self.buffers
         )
 
@@ -244,13 +254,13 @@ def symbols_of(index: Index) -> tuple[Symbol, ...]:
 
 
 def record_body(
-    data: Loops, name: str, place: Callable[[Index], Expr], dtype_of: Mapping[str, DType]
+    data: Loops, name: str, place: Callable[[Index], Expr], buffers: Mapping[str, BufferFacts]
 ) -> LoopBody:
     """Run an ``inner_fn`` once and return the loop body that writes buffer ``name``; ``place`` gives addresses in it.
 
     Loops of one iteration are dropped, since their variable is the constant zero.
     """
-    handler = RecordingHandler(dtype_of)
+    handler = RecordingHandler(buffers)
     index = loop_variables("i", data.ranges)
     reduced: Index = ()
     scanned = None
@@ -277,10 +287,10 @@ def record_body(
     )
 
 
-def computed_text(buffer: ComputedBuffer, dtype_of: Mapping[str, DType]) -> str:
+def computed_text(buffer: ComputedBuffer, buffers: Mapping[str, BufferFacts]) -> str:
     """Return a computed buffer as the listings print it."""
     data = buffer.data
-    handler = TextHandler(dtype_of)
+    handler = TextHandler(buffers)
     index = loop_variables("i", data.ranges)
     lines = []
     if len(data.ranges) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.compiler.backends.stax.handlers.symbolic import SymbolicHandler
+from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts, SymbolicHandler
 from tensorplay.compiler.backends.stax.index import Expr, Symbol
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 class CountingHandler(SymbolicHandler):
     """Counts operations and reads without keeping them. Loads, constants and index expressions are no operations."""
 
-    def __init__(self, dtype_of: Mapping[str, DType]) -> None:
-        """Count against buffers whose dtypes are given by name."""
-        super().__init__()
-        self.dtype_of = dtype_of
+    def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
+        """Count against these buffers."""
+        super().__init__(buffers)
         self.operations = 0
         self.cost = 0
         self.used: set[str] = set()
@@ -58,10 +57,10 @@ class CountingHandler(SymbolicHandler):
         """Let an index expression pass."""
         return self.fresh()
 
-    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> tuple[object, DType]:  # noqa: ARG002
+    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:  # noqa: ARG002
         """Count a read."""
         self.reads[buffer] = self.reads.get(buffer, 0) + 1
-        return self.fresh(), self.dtype_of[buffer]
+        return self.fresh()
 
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
         """Count a check as one operation."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from tensorplay.compiler.backends.stax.handlers.symbolic import SymbolicHandler
+from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts, SymbolicHandler
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, from_symbol
 from tensorplay.compiler.backends.stax.loop_body import (
     CheckBounds,
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 class RecordingHandler(SymbolicHandler):
     """Collects the instructions of one loop body."""
 
-    def __init__(self, dtype_of: Mapping[str, DType]) -> None:
-        """Record against buffers whose dtypes are given by name."""
-        super().__init__()
-        self.dtype_of = dtype_of
+    def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
+        """Record against these buffers."""
+        super().__init__(buffers)
         self.instructions: list[Instr] = []
         self.checks: list[str] = []
         self.known: dict[object, int] = {}
@@ -75,11 +74,11 @@ class RecordingHandler(SymbolicHandler):
         index, indices = self.place_indirects(expr)
         return self.add(IndexExpr(index, dtype, indices))
 
-    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> tuple[object, DType]:
+    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:
         """Record a read."""
-        dtype = self.dtype_of[buffer]
+        dtype = self.buffers[buffer].dtype
         address, indices = self.place_indirects(index)
-        return self.add(Load(buffer, address, dtype, indices, cast("int | None", mask))), dtype
+        return self.add(Load(buffer, address, dtype, indices, cast("int | None", mask)))
 
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
         """Record a bounds check; its message says what was asked and what is allowed."""

@@ -16,7 +16,7 @@ Loads and bounds checks inside run only where their value is used; everything el
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, from_symbol, to_expr
 from tensorplay.compiler.backends.stax.intervals import Interval
@@ -31,11 +31,19 @@ if TYPE_CHECKING:
     from tensorplay.ops.values import Instruction
 
 
+class BufferFacts(NamedTuple):
+    """What a handler knows of a buffer: its dtype, and the places that exist, counted from the first element."""
+
+    dtype: DType
+    reach: Interval
+
+
 class SymbolicHandler(ABC):
     """A handler that keeps integers symbolic for as long as it can."""
 
-    def __init__(self) -> None:
-        """Start without a mask and without knowledge of any value."""
+    def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
+        """Start without a mask; ``buffers`` tells what may be read."""
+        self.buffers = buffers
         self.mask: Value | None = None
         self.intervals: dict[object, Interval] = {}
 
@@ -60,8 +68,8 @@ class SymbolicHandler(ABC):
         """Emit the value of an index expression."""
 
     @abstractmethod
-    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> tuple[object, DType]:
-        """Emit a read; return the token and the buffer's dtype."""
+    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:
+        """Emit a read."""
 
     @abstractmethod
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
@@ -69,7 +77,7 @@ class SymbolicHandler(ABC):
 
     @abstractmethod
     def symbol_for(self, token: object, size: int) -> Symbol:
-        """Return a symbol in ``[0, size)`` that stands for an emitted integer in addresses."""
+        """Return a symbol ``tmp…`` in ``[0, size)`` that stands for an emitted integer in addresses."""
 
     # ---- the handler protocol --------------------------------------------------------------------
 
@@ -98,10 +106,18 @@ class SymbolicHandler(ABC):
         return Value(self, dtype, self.emit_constant(number, dtype))
 
     def load(self, buffer: str, index: object) -> Value:
-        """Read an element; ``index`` is an address, strides applied."""
-        mask = None if self.mask is None else self.token(self.mask)
-        token, dtype = self.emit_load(buffer, to_expr(cast("Expr | int", index)), mask)
-        return Value(self, dtype, token)
+        """Read an element; ``index`` is an address, strides applied.
+
+        A mask is left out where every place that the address can take is in the buffer: reading too much costs nothing.
+        """
+        address = to_expr(cast("Expr | int", index))
+        facts = self.buffers[buffer]
+        mask = None
+        if self.mask is not None and not (
+            facts.reach.contains(address.bounds) and self.is_direct(address)
+        ):
+            mask = self.token(self.mask)
+        return Value(self, facts.dtype, self.emit_load(buffer, address, mask))
 
     def index_expr(self, expr: object, dtype: DType) -> Value:
         """Return an index expression as a value of ``dtype``."""
@@ -172,6 +188,10 @@ class SymbolicHandler(ABC):
         if isinstance(data, bool):
             return Interval(int(data), int(data))
         return self.intervals.get(data) or Interval(*dtype_range(value.dtype))
+
+    def is_direct(self, address: Expr) -> bool:
+        """Say whether an address doesn't depend on data."""
+        return not any(s.name.startswith("tmp") for s in address.symbols())
 
     def learn(self, token: object, interval: Interval) -> None:
         """Note an interval of an emitted value."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.compiler.backends.stax.handlers.symbolic import SymbolicHandler
+from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts, SymbolicHandler
 from tensorplay.compiler.backends.stax.index import Expr, Symbol
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 class TextHandler(SymbolicHandler):
     """Collects one line an instruction; the tokens are names ``tmp0``, ``tmp1``, …"""
 
-    def __init__(self, dtype_of: Mapping[str, DType]) -> None:
-        """Print against buffers whose dtypes are given by name."""
-        super().__init__()
-        self.dtype_of = dtype_of
+    def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
+        """Print against these buffers."""
+        super().__init__(buffers)
         self.lines: list[str] = []
         self.count = 0
 
@@ -53,10 +52,10 @@ class TextHandler(SymbolicHandler):
         """Print an index expression."""
         return self.line(f"ops.index_expr({expr}, {dtype!r})")
 
-    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> tuple[object, DType]:
+    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:
         """Print a read."""
         where = "" if mask is None else f", mask={mask!r}"
-        return self.line(f"ops.load({buffer!r}, {index}{where})"), self.dtype_of[buffer]
+        return self.line(f"ops.load({buffer!r}, {index}{where})")
 
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
         """Print a bounds check, which names no value."""
