@@ -261,6 +261,11 @@ TP_MASK_OPERATOR(^)
 template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator!=(Mask<A, N> a, Mask<B, N> b) { return a ^ b; }
 template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator==(Mask<A, N> a, Mask<B, N> b) { return !(a ^ b); }
 
+template <int A, int B, int N> TP_INLINE auto operator<(Mask<A, N> a, Mask<B, N> b) { return !a & b; }
+template <int A, int B, int N> TP_INLINE auto operator<=(Mask<A, N> a, Mask<B, N> b) { return !a | b; }
+template <int A, int B, int N> TP_INLINE auto operator>(Mask<A, N> a, Mask<B, N> b) { return a & !b; }
+template <int A, int B, int N> TP_INLINE auto operator>=(Mask<A, N> a, Mask<B, N> b) { return a | !b; }
+
 // Does the condition hold anywhere?
 TP_INLINE bool any(bool m) { return m; }
 template <int W, int N> TP_INLINE bool any(Mask<W, N> a) {
