@@ -50,7 +50,28 @@ from tensorplay.core.dtypes import (
 from tensorplay.core.dtypes import (
     bool_ as bool,  # noqa: A004  # PyTorch's name
 )
-from tensorplay.functions import *  # noqa: F403  # the registry's functions
+from tensorplay.core.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    set_rng_state,
+)
+from tensorplay.functions import (
+    allclose,
+    as_tensor,
+    broadcast_shapes,
+    broadcast_tensors,
+    can_cast,
+    equal,
+    from_dlpack,
+    from_numpy,
+    is_tensor,
+    numel,
+    result_type,
+    tensor,
+)
 from tensorplay.tensor import Tensor
 
 
@@ -61,7 +82,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
     if name in _ELSEWHERE:
         return getattr(importlib.import_module(_ELSEWHERE[name]), name)
     if name in functions.PUBLIC:
-        return getattr(functions, name)
+        function = globals()[name] = getattr(functions, name)
+        return function
     msg = f"module 'tensorplay' has no attribute {name!r}"
     raise AttributeError(msg)
 

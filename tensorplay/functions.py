@@ -1,52 +1,76 @@
 """The public functions: one for each operator in the registry, and the few that are not operators.
 
 `tensorplay.relu`, `tensorplay.nn.functional.relu` and `Tensor.relu` come from one declaration; operators declared later
-join as they are declared.
+join as they are declared. Functions and methods are generated when first asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tensorplay import entries, methods
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
+from tensorplay.queries import allclose, broadcast_shapes, broadcast_tensors, can_cast, equal, numel, result_type
 from tensorplay.tensor import Tensor, as_tensor, from_dlpack, from_numpy, is_tensor
 from tensorplay.tensor import tensor_from_data as tensor
 
 _BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift", "matmul": "matmul",
+    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "pow": "pow", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "bitwise_left_shift": "lshift",
+    "bitwise_right_shift": "rshift", "matmul": "matmul",
 }  # fmt: skip
-"""Names in Python's `operator` module, and the operators behind them."""
-_COMPARISON = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne"}
-_UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs"}
+"""Operators, and their names in Python's `operator` module."""
+_COMPARISON = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_UNARY = {"neg": "neg", "bitwise_not": "invert", "abs": "abs"}
+
+
+class _LazyMethod:
+    """A method that is generated at its first use and then takes this object's place."""
+
+    def __init__(self, name: str, make: Callable[[], Callable[..., Any]]) -> None:
+        self.name = name
+        self.make = make
+
+    def __get__(self, instance: Tensor | None, owner: type) -> Any:  # noqa: ANN401  # a function or a bound method
+        function = self.make()
+        if Tensor.__dict__.get(self.name) is self:
+            setattr(Tensor, self.name, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+def _attach(name: str, make: Callable[[], Callable[..., Any]]) -> None:
+    setattr(Tensor, name, _LazyMethod(name, make))
 
 
 def _publish(operator: Operator) -> None:
-    """Make the function and the methods of an operator."""
+    """Announce the function and the methods of an operator."""
+    name = operator.name
     if operator.is_function:
-        globals()[operator.name] = entries.make_function(operator)
-        PUBLIC.add(operator.name)
-    if operator.is_method and operator.name not in Tensor.__dict__:
-        setattr(Tensor, operator.name, entries.make_method(operator))
+        PUBLIC.add(name)
+    if operator.is_method and name not in Tensor.__dict__:
+        _attach(name, lambda: entries.make_method(operator))
     if operator.has_inplace:
-        setattr(Tensor, operator.name + "_", entries.make_inplace_method(operator))
-    for symbol, name in _BINARY.items():
-        if name == operator.name:
-            plain = symbol.rstrip("_")
-            setattr(Tensor, f"__{plain}__", entries.make_binary_dunder(operator, symbol, reflected=False))
-            setattr(Tensor, f"__r{plain}__", entries.make_binary_dunder(operator, symbol, reflected=True))
-            if operator.has_inplace:
-                setattr(Tensor, f"__i{plain}__", entries.make_inplace_dunder(operator, f"i{plain}"))
-    for symbol, name in _COMPARISON.items():
-        if name == operator.name:
-            setattr(Tensor, f"__{symbol}__", entries.make_binary_dunder(operator, symbol, reflected=False))
-    for symbol, name in _UNARY.items():
-        if name == operator.name:
-            setattr(Tensor, f"__{symbol}__", entries.make_unary_dunder(operator, symbol))
+        _attach(f"{name}_", lambda: entries.make_inplace_method(operator))
+    symbol = _BINARY.get(name)
+    if symbol is not None:
+        plain = symbol.rstrip("_")
+        _attach(f"__{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=False))
+        _attach(f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True))
+        if operator.has_inplace:
+            _attach(f"__i{plain}__", lambda: entries.make_inplace_dunder(operator, f"i{plain}"))
+    if name in _COMPARISON:
+        _attach(f"__{name}__", lambda: entries.make_binary_dunder(operator, name, reflected=False))
+    if name in _UNARY:
+        _attach(f"__{_UNARY[name]}__", lambda: entries.make_unary_dunder(operator, _UNARY[name]))
 
 
-PUBLIC: set[str] = {"tensor", "as_tensor", "from_dlpack", "from_numpy", "is_tensor"}
+_PLAIN = (
+    allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy, is_tensor,
+    numel, result_type,
+)  # fmt: skip
+PUBLIC: set[str] = {"tensor", *(function.__name__ for function in _PLAIN)}
 """The names of all public functions."""
 
 library.load()
@@ -56,4 +80,15 @@ for _operator in tp:
 tp.on_declaration(_publish)
 
 
-__all__ = sorted(PUBLIC)  # noqa: PLE0605  # the registry names them
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Generate a function at its first use."""
+    if name in PUBLIC:
+        function = globals()[name] = entries.make_function(tp[name])
+        return function
+    msg = f"there is no function {name!r}; dir(tensorplay.functions) lists all"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    """The names of all public functions."""
+    return sorted(PUBLIC)

@@ -1,0 +1,61 @@
+"""Questions about tensors whose answers are Python values, and two that arrange several tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorplay.core import dtypes, layout
+from tensorplay.ops.registry import tp
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tensorplay.core.dtypes import DType, Number
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False  # noqa: A002, FBT001, FBT002
+) -> bool:
+    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
+    return bool(tp.isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:  # noqa: A002  # PyTorch's name
+    """Whether two tensors have one shape and equal elements."""
+    return input.shape == other.shape and bool(tp.eq(input, other).all())
+
+
+def numel(input: Tensor) -> int:  # noqa: A002  # PyTorch's name
+    """The number of elements."""
+    return input.numel()
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The common shape to which shapes broadcast."""
+    return layout.broadcast_shapes("broadcast_shapes", shapes)
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape."""
+    shape = layout.broadcast_shapes("broadcast_tensors", [each.shape for each in tensors])
+    return tuple(tp.expand(each, shape) for each in tensors)
+
+
+def result_type(input: Tensor | Number, other: Tensor | Number) -> DType:  # noqa: A002
+    """The dtype of an arithmetic operator's result."""
+    dimensioned: list[DType] = []
+    zero_dim: list[DType] = []
+    numbers: list[DType] = []
+    for each in (input, other):
+        if isinstance(each, Tensor):
+            (dimensioned if each.ndim else zero_dim).append(each.dtype)
+        else:
+            numbers.append(dtypes.dtype_of_number(each))
+    return dtypes.result_type(dimensioned, zero_dim, numbers)
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether a conversion keeps the category: no float to integer, no number to bool."""
+    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    return rank[source.kind] <= rank[target.kind] and not (source.kind == "i" and target.kind == "u")
