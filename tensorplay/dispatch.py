@@ -465,3 +465,4 @@ def _as_tensor(value: Any) -> Any:  # noqa: ANN401  # an argument
 
 door.install(call)
 install_runner(_run_composite)
+_C.register_context(_grad_mode, _modes, ())
