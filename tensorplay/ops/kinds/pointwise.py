@@ -289,7 +289,9 @@ class Pointwise(Kind):
             return known
         reads = frozenset(program.inputs) - {GRAD}
         companion = self.companion(operator, name, reads)
-        names = tuple(each.name for each in companion.signature.parameters)
+        special = (GRAD, RESULT) if RESULT in reads else (GRAD,)
+        own = tuple(each.name for each in companion.signature.parameters[len(special) :])
+        names = (*special, *own)
         tensors = tuple(each for each in names if each != GRAD and each in reads)
         return Derivative(companion, names, tensors)
 
@@ -606,17 +608,20 @@ def make_companion(operator: Operator, kind: Pointwise, name: str, reads: frozen
     from tensorplay.ops.registry import Operator  # noqa: PLC0415  # see registry_operator
 
     own = operator.signature.parameters
-    parameters = [Parameter(GRAD, Role.TENSOR, _REQUIRED, keyword_only=False, optional=False, annotation="Tensor")]
+    grad_name = _fresh_name("grad_output", operator.signature)
+    special = {grad_name: GRAD}
     if RESULT in reads:
-        parameters.append(
-            Parameter(RESULT, Role.TENSOR, _REQUIRED, keyword_only=False, optional=False, annotation="Tensor")
-        )
+        special[_fresh_name("output", operator.signature)] = RESULT
+    parameters = [
+        Parameter(each, Role.TENSOR, _REQUIRED, keyword_only=False, optional=False, annotation="Tensor")
+        for each in special
+    ]
     parameters += [each for each in own if each.name in reads or not each.takes_tensor or each.role is Role.STATIC]
     title = companion_name(operator, kind, name, reads)
     places = {each.name: i for i, each in enumerate(parameters)}
 
     def scalar_fn(**arguments: Any) -> Value:  # noqa: ANN401  # Values and plain arguments
-        grad: Value = arguments[GRAD]
+        grad: Value = arguments[grad_name]
         index: tuple[Value, ...] = () if kind.index_name is None else arguments[kind.index_name]
         unread = TensorMeta((1,) * len(index), grad.dtype)
         values = tuple(_as_meta(arguments.get(each.name, unread), len(index)) for each in own)
@@ -624,7 +629,11 @@ def make_companion(operator: Operator, kind: Pointwise, name: str, reads: frozen
         if program is None:
             msg = f"{title}: the derivative is zero for these arguments"
             raise RegistryError(msg)
-        inputs = {each.name: arguments[each.name] for each in parameters if isinstance(arguments[each.name], Value)}
+        inputs = {
+            special.get(each.name, each.name): arguments[each.name]
+            for each in parameters
+            if isinstance(arguments[each.name], Value)
+        }
         inputs.update({f"{INDEX}{i}": value for i, value in enumerate(index)})
         if kind.linear_name is not None:
             inputs[LINEAR] = arguments[kind.linear_name]
@@ -636,6 +645,16 @@ def make_companion(operator: Operator, kind: Pointwise, name: str, reads: frozen
     signature = Signature(title, tuple(parameters), operator.signature.supplied, places)
     doc = f"`grad` times the derivative of `{operator.name}` by `{name}` (derived)."
     return Operator(title, fresh, signature, doc, scalar_fn, operator.family, is_function=False)
+
+
+def _fresh_name(name: str, signature: Signature) -> str:
+    """A name that no parameter has: a companion of a companion has two gradients among its parameters.
+
+    Never `GRAD` or `RESULT`, which stand for the gradient and the result of the operator that is being differentiated.
+    """
+    while name in signature.places:
+        name = f"{name}_{name}"
+    return name
 
 
 def _as_meta(argument: object, ndim: int) -> object:
