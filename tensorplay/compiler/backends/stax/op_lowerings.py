@@ -104,7 +104,7 @@ def scan(
 
 
 @register_lowering(tp["cumsum"])
-def lower_cumsum(input: LoweredTensor, dim: int, *, dtype: object = None) -> LoweredTensor | None:
+def lower_cumsum(input: LoweredTensor, dim: int, dtype: object = None) -> LoweredTensor | None:
     """Lower a cumulative sum to a scan."""
     asked = dtype if isinstance(dtype, dtypes.DType) else None
     result = asked or (dtypes.int64 if input.dtype.kind in "biu" else input.dtype)
