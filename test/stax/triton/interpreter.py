@@ -168,8 +168,26 @@ def scan_slices(self, inputs):
     ]
 
 
+def convert_bfloat16(original):
+    """Round to nearest where the interpreter cuts off: the hardware's conversion does."""
+    import ml_dtypes
+    import triton.language as tl
+    from triton.runtime.interpreter import TensorHandle
+
+    def cast(self, source, target):
+        kinds = source.dtype.scalar, target.scalar
+        if kinds == (tl.float32, tl.bfloat16):
+            return TensorHandle(source.data.astype(ml_dtypes.bfloat16).view(np.uint16), tl.bfloat16)
+        return original(self, source, target)
+
+    return cast
+
+
 def serve():
     from triton.runtime import interpreter
+
+    builder = interpreter.InterpreterBuilder
+    builder.cast_impl = convert_bfloat16(builder.cast_impl)
 
     interpreter.ReduceOps.generic_reduce = reduce_slices
     interpreter.ScanOps.generic_scan = scan_slices
