@@ -14,7 +14,9 @@
 #include <atomic>
 #include <cstring>
 #include <dlfcn.h>
+#ifdef __linux__
 #include <link.h>
+#endif
 #include <pthread.h>
 
 namespace tp {
@@ -51,6 +53,7 @@ bool find_symbol(void* library, const char* name, F* function) {
   return *function != nullptr;
 }
 
+#ifdef __linux__
 int visit_library(dl_phdr_info* info, size_t, void* found) {
   if (!info->dlpi_name || !strstr(info->dlpi_name, "openblas64")) return 0;
   void* library = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
@@ -68,6 +71,7 @@ int visit_library(dl_phdr_info* info, size_t, void* found) {
   *static_cast<bool*>(found) = true;
   return 1;  // the library stays open
 }
+#endif
 
 // While products run, OpenBLAS has one thread; afterwards what it had before.
 struct BlasThreads {
@@ -438,7 +442,9 @@ int matmul_init(PyObject*) {
   Py_DECREF(numpy);
   if (!numpy_matmul) return -1;
   bool found = false;
+#ifdef __linux__
   dl_iterate_phdr(visit_library, &found);
+#endif
   if (found) {
     pthread_atfork(nullptr, nullptr, blas_after_fork);
   } else {
