@@ -24,7 +24,7 @@ class Structured(Kind):
     name = "structured"
 
     def __init__(self, kernel: Callable[..., Any], meta: Callable[..., Metas]) -> None:
-        """`kernel` and `meta` take one argument for each parameter, positionally."""
+        """Both take one argument for each parameter, `meta` positionally, `kernel` as the operator is called."""
         self._kernel = kernel
         self._meta = meta
 
@@ -35,5 +35,9 @@ class Structured(Kind):
 
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # array or tuple
         """The declared kernel."""
-        del operator
-        return self._kernel(*values)
+        count = operator.signature.positional_count
+        keywords = operator.signature.parameters[count:]
+        if not keywords:
+            return self._kernel(*values)
+        named = {each.name: value for each, value in zip(keywords, values[count:], strict=True)}
+        return self._kernel(*values[:count], **named)
