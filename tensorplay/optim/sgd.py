@@ -33,13 +33,14 @@ def update_sgd(
     along ``g + μ·b``. The first step takes ``b = g`` without dampening.
     """
     step.add_(1.0)
+    damping = 1.0 - dampening * (step > 1.0).to(step.dtype)
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         direction = -grad if maximize else grad
         if weight_decay:
             direction = direction + weight_decay * param
         if momentum:
             velocity = slots["momentum_buffer"][i]
-            fresh = direction * (1.0 - dampening * (step > 1.0)) if dampening else direction
+            fresh = direction * damping if dampening else direction
             velocity.mul_(momentum).add_(fresh)
             direction = direction + momentum * velocity if nesterov else velocity
         param.sub_(lr * direction)
