@@ -771,9 +771,20 @@ template <class X> TP_INLINE X safe_divisor(X b) {
     if constexpr (is_signed<T>) return select((b == X((T)0)) | (b == X((T)-1)), X((T)1), b);
     else return select(b == X((T)0), X((T)1), b);
 }
+// Toward zero, b neither 0 nor -1. Vectors have no integer division: narrow types divide as floats (the distance of a
+// quotient from the next whole number is far above its rounding), 64 bits lane by lane.
 template <class X> TP_INLINE X quotient(X a, X b) {
+    typedef Lane<X> T;
     if constexpr (Of<X>::lanes == 1) return (X)(a / b);
-    else return a / b;
+    else if constexpr (is_pair<X>) return {quotient(a.lo, b.lo), quotient(a.hi, b.hi)};
+    else if constexpr (sizeof(T) <= 2) return convert_raw<T>(convert_raw<int32_t>(convert_raw<float>(a) / convert_raw<float>(b)));
+    else if constexpr (same<T, int32_t>) return convert_raw<T>(convert_raw<double>(a) / convert_raw<double>(b));
+    else if constexpr (same<T, uint32_t>) return convert_raw<T>(convert_raw<int64_t>(convert_raw<double>(a) / convert_raw<double>(b)));
+    else {
+        X r = a;
+        for (int i = 0; i < Of<X>::lanes; i++) r.set(i, a[i] / b[i]);
+        return r;
+    }
 }
 // Integers: toward zero; x / 0 is 0, and the least integer divided by -1 wraps.
 template <class X> TP_INLINE X trunc_div(X a, X b) {

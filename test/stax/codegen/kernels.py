@@ -1,5 +1,7 @@
 """Groups made by hand, built as C++ kernels and run beside the interpreter of schedules."""
 
+import itertools
+
 import numpy as np
 from stax import interpret
 
@@ -67,7 +69,7 @@ def run_kernel(kernel, group, arrays, pieces=1):
     order = [out[n] for n in (*group.reads, *group.writes, *group.updates)]
     edges = [group.iterations * k // pieces for k in range(pieces + 1)]
     status = 0
-    for begin, end in zip(edges, edges[1:]):
+    for begin, end in itertools.pairwise(edges):
         status = status or kernel(order, begin, end)
     return out, status
 
@@ -98,7 +100,7 @@ def check(groups_and_arrays, *, close=(), pieces=1, targets=None):
     for target in targets or TARGETS:
         buffers = {g.name: buffers_of(arrays) for g, arrays in groups_and_arrays}
         kernels = build([g for g, _ in groups_and_arrays], buffers, target)
-        for (group, arrays), want in zip(groups_and_arrays, expected):
+        for (group, arrays), want in zip(groups_and_arrays, expected, strict=True):
             got, status = run_kernel(kernels[group.name], group, arrays, pieces)
             assert status == 0, (group.name, target.isa)
             for name in arrays:

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from stax.codegen.kernels import TARGETS, buffers_of, build, pointwise, run_kernel, differing, var
+from stax.codegen.kernels import TARGETS, buffers_of, build, differing, pointwise, run_kernel, var
 
 from tensorplay.compiler.backends.stax.loop_body import Compute, Load, Store
 from tensorplay.core import dtypes
@@ -81,6 +81,7 @@ def accepted(instruction):
             continue
 
 
+ELSEWHERE = {"float32", "float64", "int32", "uint8"}  # dtypes tried on other machines than this one
 NAMES = sorted(set(TABLE) - {"to_dtype", "philox", "real", "imag", "conj"})
 
 
@@ -113,6 +114,8 @@ def test_instructions(part):
             )
             work.append((group, arrays, want))
     for target in TARGETS:
+        if target is not TARGETS[0]:
+            work = [w for w in work if w[0].name.rsplit("_", 1)[1] in ELSEWHERE]
         kernels = build(
             [g for g, _, _ in work], {g.name: buffers_of(a) for g, a, _ in work}, target
         )
@@ -156,6 +159,8 @@ def test_conversions():
             )
         )
     for machine in TARGETS:
+        if machine is not TARGETS[0]:
+            work = [w for w in work if w[0].name.startswith("float")]
         kernels = build(
             [g for g, _, _ in work], {g.name: buffers_of(a) for g, a, _ in work}, machine
         )

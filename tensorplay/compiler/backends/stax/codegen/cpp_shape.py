@@ -30,6 +30,8 @@ LIGHT, MEDIUM = 24, 60
 """Costs of a body up to which four and two registers of each value are worked on at once: that hides the latency of
 additions, and leaves enough registers (measured on the rows of bench/)."""
 LEAST_LANES = 4
+MOST_LANES = 64
+"""Also what accumulators of arrays and row-local values are padded to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def choose_shape(
         register //= 2
     cost = body_cost(body)
     largest = 4 if cost <= LIGHT else 2 if cost <= MEDIUM else 1
-    factors = [f for f in (4, 2, 1) if f <= largest and f * register <= max(extent, register)]
+    most = min(MOST_LANES, max(extent, register))
+    factors = [f for f in (4, 2, 1) if f <= largest and f * register <= max(most, register)]
     best = min(factors, key=lambda f: (extent % (f * register) // register, -f))
     return VectorShape(register, best * register)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tensorplay.compiler.backends.stax.codegen.cpp_shape import MOST_LANES
 from tensorplay.compiler.backends.stax.codegen.cpp_text import (
     index_text,
     literal,
@@ -131,7 +132,7 @@ class Surroundings:
 
 def padded(extent: int) -> int:
     """Round up to what a vector may touch past the end."""
-    return -(-extent // 64) * 64
+    return -(-extent // MOST_LANES) * MOST_LANES
 
 
 class StatementPrinter:
@@ -384,7 +385,9 @@ class StatementPrinter:
         else:
             place = self.address(store.buffer, store.index, store.indices)
             value = self.operand(store.value, lanes)
-            value = COMBINED[store.mode].format(f"load<{lanes.width}>({place}{lanes.count_argument})", value)
+            value = COMBINED[store.mode].format(
+                f"load<{lanes.width}>({place}{lanes.count_argument})", value
+            )
             function = (
                 "store_past_cache"
                 if store.buffer in self.around.streamed and lanes.live is None
