@@ -1,5 +1,6 @@
 // What every translation unit of tensorplay._C shares: the Python and NumPy headers, the object
-// layouts, and the functions that cross files. C++17, no exceptions, no RTTI, no static destructors.
+// layouts, and the functions that cross files. C++17, no exceptions, no RTTI, no static
+// destructors.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -56,8 +57,8 @@ inline Extent extent_of(PyArrayObject* array) {
 
 // One registered dtype: the Python DType object, its small code, and NumPy's descriptor.
 struct DTypeEntry {
-  PyObject* dtype;        // strong, lives for ever
-  PyArray_Descr* descr;   // strong, lives for ever
+  PyObject* dtype;       // strong, lives for ever
+  PyArray_Descr* descr;  // strong, lives for ever
   int type_num;
   int code;
   npy_intp itemsize;
@@ -77,13 +78,12 @@ constexpr size_t kLargeBlock = size_t{1} << 20;
 constexpr size_t kPooledArray = size_t{1} << 12;
 
 struct BlockObject {
-  PyObject_HEAD
-  char* data;
+  PyObject_HEAD char* data;
   size_t nbytes;  // the block's capacity
 };
 extern PyTypeObject BlockType;
 
-BlockObject* block_new(size_t nbytes);                    // sets MemoryError on failure
+BlockObject* block_new(size_t nbytes);  // sets MemoryError on failure
 PyObject* empty_array(const DTypeEntry* dtype, int ndim, const npy_intp* shape);
 // Strides in bytes. A null pointer means contiguous.
 PyObject* empty_strided_array(const DTypeEntry* dtype, int ndim, const npy_intp* shape,
@@ -107,8 +107,8 @@ struct Mark {
 };
 
 struct StorageObject {
-  PyObject_HEAD
-  PyObject* owner;  // the object that owns the memory: the ultimate base of its arrays
+  PyObject_HEAD PyObject*
+      owner;  // the object that owns the memory: the ultimate base of its arrays
   Py_ssize_t version;
   Mark mark;
   const char* first;  // the address of the tensor that set the mark
@@ -118,9 +118,9 @@ extern PyTypeObject StorageType;
 
 struct TensorObject {
   PyObject_HEAD
-  // Changes whenever the tensor's metadata may have changed, and no two tensors ever share one: a
-  // pointer and a stamp identify a tensor in a state without keeping it alive.
-  uint64_t stamp;
+      // Changes whenever the tensor's metadata may have changed, and no two tensors ever share one:
+      // a pointer and a stamp identify a tensor in a state without keeping it alive.
+          uint64_t stamp;
   Mark mark;
   PyObject* array;  // ndarray, or null for a tensor without data
   StorageObject* storage;

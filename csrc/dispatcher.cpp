@@ -56,8 +56,7 @@ struct Bucket {
 };
 
 struct DispatcherObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Bucket* buckets;
   size_t mask;
   size_t count;
@@ -77,9 +76,12 @@ extern PyTypeObject DispatcherType;
 
 PyObject *name_miss, *name_slow;
 
-DispatcherObject* as_dispatcher(PyObject* self) { return reinterpret_cast<DispatcherObject*>(self); }
+DispatcherObject* as_dispatcher(PyObject* self) {
+  return reinterpret_cast<DispatcherObject*>(self);
+}
 
-// A 64-bit mix of the words (multiply and rotate; the final words are spread by the multiplication).
+// A 64-bit mix of the words (multiply and rotate; the final words are spread by the
+// multiplication).
 uint64_t hash_words(const int64_t* words, size_t count) {
   uint64_t hash = 0x9E3779B97F4A7C15ull ^ count;
   for (size_t i = 0; i < count; ++i) {
@@ -244,17 +246,20 @@ Found try_bucket(DispatcherObject* d, PyObject* structure, PyObject* const* leav
     Operands operands;
     int holds = prepare_entry(e, leaves, count, &operands);
     if (holds == 1 && e->lifted_count) {
-      // The guards may have run Python code: the leaves are packed again, in one pass with the rest.
+      // The guards may have run Python code: the leaves are packed again, in one pass with the
+      // rest.
       uint64_t pass = new_pass();
-      Packed packed = pack_call(signature, context, signature->words()[0] >> 1, leaves, count, pass);
+      Packed packed =
+          pack_call(signature, context, signature->words()[0] >> 1, leaves, count, pass);
       for (int i = 0; packed == Packed::yes && i < e->lifted_count; ++i) {
         packed = pack_leaf(signature, operands.at[operands.first_lifted + i], pass, count + i);
       }
-      holds = packed == Packed::failed ? -1
-              : packed == Packed::yes &&
-                      signature->nbytes() == size_t(PyBytes_GET_SIZE(e->signature)) &&
-                      memcmp(signature->words(), PyBytes_AS_STRING(e->signature),
-                             signature->nbytes()) == 0;
+      holds = packed == Packed::failed
+                  ? -1
+                  : packed == Packed::yes &&
+                        signature->nbytes() == size_t(PyBytes_GET_SIZE(e->signature)) &&
+                        memcmp(signature->words(), PyBytes_AS_STRING(e->signature),
+                               signature->nbytes()) == 0;
     }
     if (holds == 1) holds = ask_check(e, leaves, count);
     if (holds == 1) {
@@ -373,13 +378,15 @@ PyObject* dispatcher_signature(PyObject* self, PyObject* const* args, Py_ssize_t
   int64_t number = structure_number(as_dispatcher(self), args[0]);
   if (number < 0) return nullptr;
   Signature signature;
-  Packed packed = pack_call(&signature, context & 1, number,
-                            reinterpret_cast<PyTupleObject*>(args[1])->ob_item,
-                            PyTuple_GET_SIZE(args[1]), new_pass());
+  Packed packed =
+      pack_call(&signature, context & 1, number, reinterpret_cast<PyTupleObject*>(args[1])->ob_item,
+                PyTuple_GET_SIZE(args[1]), new_pass());
   if (packed == Packed::failed) return nullptr;
   if (packed == Packed::foreign) {
-    PyErr_Format(PyExc_TypeError, "a signature is of tensors with data, numbers, strings and None, "
-                 "got %R", args[1]);
+    PyErr_Format(PyExc_TypeError,
+                 "a signature is of tensors with data, numbers, strings and None, "
+                 "got %R",
+                 args[1]);
     return nullptr;
   }
   return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(signature.words()),
@@ -537,8 +544,9 @@ PyTypeObject DispatcherType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 // register_context(grad_mode, modes, no_modes)
 PyObject* register_context(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 3 || !PyContextVar_CheckExact(args[0]) || !PyContextVar_CheckExact(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "register_context(grad_mode: ContextVar, modes: ContextVar, "
-                                     "value of modes when none is active)");
+    PyErr_SetString(PyExc_TypeError,
+                    "register_context(grad_mode: ContextVar, modes: ContextVar, "
+                    "value of modes when none is active)");
     return nullptr;
   }
   Py_XSETREF(grad_mode, Py_NewRef(args[0]));
@@ -560,8 +568,8 @@ int dispatcher_init(PyObject* module) {
   DispatcherType.tp_new = dispatcher_new;
   DispatcherType.tp_call = PyVectorcall_Call;
   DispatcherType.tp_vectorcall_offset = offsetof(DispatcherObject, vectorcall);
-  DispatcherType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
-                            Py_TPFLAGS_HAVE_VECTORCALL;
+  DispatcherType.tp_flags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   DispatcherType.tp_methods = dispatcher_methods;
   DispatcherType.tp_members = dispatcher_members;
   DispatcherType.tp_doc = "Base class of compiled functions; see tensorplay/_C.pyi.";

@@ -69,7 +69,9 @@ struct Cursor {
   }
 
   // Elements left in the innermost dimension.
-  npy_intp run() const { return nest->ndim ? nest->shape[nest->ndim - 1] - index[nest->ndim - 1] : 1; }
+  npy_intp run() const {
+    return nest->ndim ? nest->shape[nest->ndim - 1] - index[nest->ndim - 1] : 1;
+  }
   npy_intp stride() const { return nest->ndim ? nest->strides[operand][nest->ndim - 1] : 0; }
 
   // Moves on by at most what is left of the run.
@@ -122,7 +124,8 @@ int64_t run_nest(void* context, int64_t begin, int64_t end) {
     // As long a piece as all operands have in place, else a block.
     bool direct_out = out.stride() == npy_intp(sizeof(T));
     bool direct_in = true;
-    for (int k = 1; k < nest.operands; ++k) direct_in &= inputs[k - 1]->stride() == npy_intp(sizeof(T));
+    for (int k = 1; k < nest.operands; ++k)
+      direct_in &= inputs[k - 1]->stride() == npy_intp(sizeof(T));
     npy_intp run = out.run();
     npy_intp count = direct_out && direct_in && run >= 64 ? run : kBlock;
     count = std::min<npy_intp>(count, end - begin);
@@ -257,8 +260,8 @@ PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* input
     if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != ndim ||
         !PyArray_CompareLists(PyArray_DIMS(array), shape, ndim) || !PyArray_ISWRITEABLE(array) ||
         PyArray_ISBYTESWAPPED(array)) {
-      PyErr_Format(PyExc_ValueError, "%s: out must be writable and have the result's shape and dtype",
-                   function.name);
+      PyErr_Format(PyExc_ValueError,
+                   "%s: out must be writable and have the result's shape and dtype", function.name);
       return nullptr;
     }
     bool overlap = false;
@@ -377,7 +380,8 @@ int64_t run_philox(void* context, int64_t begin, int64_t end) {
 
 bool word_of(PyObject* object, uint64_t* word) {
   if (PyArray_Check(object) && PyArray_SIZE(as_array(object)) == 1 &&
-      (PyArray_TYPE(as_array(object)) == NPY_INT64 || PyArray_TYPE(as_array(object)) == NPY_UINT64)) {
+      (PyArray_TYPE(as_array(object)) == NPY_INT64 ||
+       PyArray_TYPE(as_array(object)) == NPY_UINT64)) {
     memcpy(word, PyArray_DATA(as_array(object)), sizeof(*word));
     return true;
   }
@@ -391,7 +395,9 @@ bool word_of(PyObject* object, uint64_t* word) {
 }  // namespace
 
 PyObject* unary(PyObject*, PyObject* const* args, Py_ssize_t nargs) { return call(args, nargs, 1); }
-PyObject* binary(PyObject*, PyObject* const* args, Py_ssize_t nargs) { return call(args, nargs, 2); }
+PyObject* binary(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return call(args, nargs, 2);
+}
 
 // philox(seed, offset, index) -> uint64 array of index's shape
 PyObject* philox_bits(PyObject*, PyObject* const* args, Py_ssize_t nargs) {

@@ -48,37 +48,37 @@ void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t*
   }
 }
 
-#define TP_UNARY_LIST(F)                                                                           \
-  F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos)    \
-  F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sigmoid) F(erfinv) \
-  F(rsqrt)
-#define TP_BINARY_LIST(F)                                                                          \
-  F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum)  \
-  F(nextafter)
+#define TP_UNARY_LIST(F)                                                                         \
+  F(exp)                                                                                         \
+  F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) \
+      F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sigmoid) F(erfinv)     \
+          F(rsqrt)
+#define TP_BINARY_LIST(F) \
+  F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum) F(nextafter)
 
-#define TP_DEFINE_UNARY(name)                                                                      \
-  struct unary_##name {                                                                            \
-    template <class X>                                                                             \
-    static TP_METHOD X apply(X x) {                                                                \
-      return tp::name(x);                                                                          \
-    }                                                                                              \
+#define TP_DEFINE_UNARY(name)       \
+  struct unary_##name {             \
+    template <class X>              \
+    static TP_METHOD X apply(X x) { \
+      return tp::name(x);           \
+    }                               \
   };
-#define TP_DEFINE_BINARY(name)                                                                     \
-  struct binary_##name {                                                                           \
-    template <class X>                                                                             \
-    static TP_METHOD X apply(X x, X y) {                                                           \
-      return tp::name(x, y);                                                                       \
-    }                                                                                              \
+#define TP_DEFINE_BINARY(name)           \
+  struct binary_##name {                 \
+    template <class X>                   \
+    static TP_METHOD X apply(X x, X y) { \
+      return tp::name(x, y);             \
+    }                                    \
   };
 TP_UNARY_LIST(TP_DEFINE_UNARY)
 TP_BINARY_LIST(TP_DEFINE_BINARY)
 
-#define TP_LIST_UNARY(name)                                                                        \
+#define TP_LIST_UNARY(name) \
   {#name, 1, unary_loop<float, unary_##name>, unary_loop<double, unary_##name>},
-#define TP_LIST_BINARY(name)                                                                       \
+#define TP_LIST_BINARY(name) \
   {#name, 2, binary_loop<float, binary_##name>, binary_loop<double, binary_##name>},
-const ElementwiseFunction functions[] = {
-    TP_UNARY_LIST(TP_LIST_UNARY) TP_BINARY_LIST(TP_LIST_BINARY)};
+const ElementwiseFunction functions[] = {TP_UNARY_LIST(TP_LIST_UNARY)
+                                             TP_BINARY_LIST(TP_LIST_BINARY)};
 
 #define TP_STRING(x) #x
 #define TP_NAME_OF(x) TP_STRING(x)

@@ -41,7 +41,8 @@ PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   for (Py_ssize_t i = 0; ok && i < n; ++i) {
     PyObject* spec = PyTuple_GET_ITEM(lifted, i);
     if (!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) != 3) {
-      PyErr_Format(PyExc_ValueError, "a lifted tensor is (place kind, container, key), got %R", spec);
+      PyErr_Format(PyExc_ValueError, "a lifted tensor is (place kind, container, key), got %R",
+                   spec);
       ok = false;
     } else {
       ok = parse_place(spec, 0, &e->lifted[i]);
@@ -140,7 +141,8 @@ int prepare_entry(const EntryObject* e, PyObject* const* leaves, Py_ssize_t coun
 bool lifted_unchanged(const EntryObject* e, const Operands& operands) {
   for (int i = 0; i < e->lifted_count; ++i) {
     PyObject* tensor = operands.at[operands.first_lifted + i];
-    if (tensor != e->seen[i] || reinterpret_cast<TensorObject*>(tensor)->stamp != e->seen_stamps[i]) {
+    if (tensor != e->seen[i] ||
+        reinterpret_cast<TensorObject*>(tensor)->stamp != e->seen_stamps[i]) {
       return false;
     }
   }
@@ -172,8 +174,10 @@ PyObject* run_entry(EntryObject* e, Operands& operands) {
                         : PyObject_Vectorcall(e->run, operands.at, size_t(operands.count), nullptr);
   if (!value || e->select < 0) return value;
   if (!PyTuple_Check(value) || e->select >= PyTuple_GET_SIZE(value)) {
-    PyErr_Format(PyExc_TypeError, "a compiled function's run must return a tuple with item %zd, "
-                 "got %R", e->select, value);
+    PyErr_Format(PyExc_TypeError,
+                 "a compiled function's run must return a tuple with item %zd, "
+                 "got %R",
+                 e->select, value);
     Py_DECREF(value);
     return nullptr;
   }

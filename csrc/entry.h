@@ -6,8 +6,7 @@
 namespace tp {
 
 struct EntryObject {
-  PyObject_HEAD
-  PyObject* run;
+  PyObject_HEAD PyObject* run;
   PyObject* check;      // callable with the leaves, or null: data gates
   PyObject* signature;  // bytes: of leaves and lifted tensors
   int* arguments;       // numbers of the leaves that run gets

@@ -34,7 +34,9 @@ int same_value(PyObject* a, PyObject* b) {
   return truth;
 }
 
-bool is_any_tensor(PyObject* known, PyObject* item) { return known == any_tensor && is_tensor(item); }
+bool is_any_tensor(PyObject* known, PyObject* item) {
+  return known == any_tensor && is_tensor(item);
+}
 
 // `expected` is a tuple: the items, or a dict's keys and then its values.
 int same_items(PyObject* container, PyObject* expected) {
@@ -94,7 +96,8 @@ PyObject* place_get(const Place& place) {
     case Place::cell:
       return PyCell_Get(place.container);
     case Place::sequence: {
-      if (place.index < 0 || place.index >= PySequence_Fast_GET_SIZE(place.container)) return nullptr;
+      if (place.index < 0 || place.index >= PySequence_Fast_GET_SIZE(place.container))
+        return nullptr;
       return Py_NewRef(PySequence_Fast_GET_ITEM(place.container, place.index));
     }
     case Place::itself:

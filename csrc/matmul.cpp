@@ -3,7 +3,8 @@
 // The library that NumPy loaded is found in the process and called through its symbols, so there is
 // one BLAS and one pool of threads: OpenBLAS runs single-threaded calls, and the product is cut
 // into pieces over our pool. Its own threads would spin for 26 ms after each call beside ours.
-// Measured on the reference machine (2 cores, float32, us: np.matmul with 2 OpenBLAS threads, this):
+// Measured on the reference machine (2 cores, float32, us: np.matmul with 2 OpenBLAS threads,
+// this):
 //   8^3: 1.0, 0.2   64^3: 5.6, 4.7   128^3: 30, 26   256^3: 317, 175   512^3: 1330, 1320
 //   1024^3: 10750, 10840   64 times 64^3: 299, 150   1024 x 1024 by a vector: 28, 26
 // The cut depends on the sizes and the number of threads only, so the bits do not change from call
@@ -31,17 +32,21 @@ enum Transpose { kPlain = 111, kTransposed = 112 };
 
 template <typename T>
 struct Blas {
-  using Gemm = void (*)(int order, int ta, int tb, Int m, Int n, Int k, T alpha, const T* a, Int lda,
-                        const T* b, Int ldb, T beta, T* c, Int ldc);
+  using Gemm = void (*)(int order, int ta, int tb, Int m, Int n, Int k, T alpha, const T* a,
+                        Int lda, const T* b, Int ldb, T beta, T* c, Int ldc);
   using Gemv = void (*)(int order, int ta, Int m, Int n, T alpha, const T* a, Int lda, const T* x,
                         Int incx, T beta, T* y, Int incy);
   static Gemm gemm;
   static Gemv gemv;
 };
-template <> Blas<float>::Gemm Blas<float>::gemm = nullptr;
-template <> Blas<float>::Gemv Blas<float>::gemv = nullptr;
-template <> Blas<double>::Gemm Blas<double>::gemm = nullptr;
-template <> Blas<double>::Gemv Blas<double>::gemv = nullptr;
+template <>
+Blas<float>::Gemm Blas<float>::gemm = nullptr;
+template <>
+Blas<float>::Gemv Blas<float>::gemv = nullptr;
+template <>
+Blas<double>::Gemm Blas<double>::gemm = nullptr;
+template <>
+Blas<double>::Gemv Blas<double>::gemv = nullptr;
 
 int (*get_blas_threads)() = nullptr;
 void (*set_blas_threads)(int) = nullptr;
@@ -380,8 +385,8 @@ bool multiply_into(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
   PyArrayObject *ra = readable(a), *rb = readable(b);
   bool ok = ra && rb;
   if (ok && !direct) {
-    target = as_array(empty_array(dtype_from_type_num(PyArray_TYPE(out)), PyArray_NDIM(out),
-                                  PyArray_DIMS(out)));
+    target = as_array(
+        empty_array(dtype_from_type_num(PyArray_TYPE(out)), PyArray_NDIM(out), PyArray_DIMS(out)));
     ok = target != nullptr;
   }
   if (ok) {
@@ -429,8 +434,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     PyObject* made = PyObject_Vectorcall(numpy_matmul, operands, given ? 3 : 2, nullptr);
     return made;
   }
-  PyObject* out = given ? Py_NewRef(given)
-                        : empty_array(dtype_from_type_num(type), ndim, shape);
+  PyObject* out = given ? Py_NewRef(given) : empty_array(dtype_from_type_num(type), ndim, shape);
   if (out && !multiply_into(a, b, as_array(out))) Py_CLEAR(out);
   return out;
 }

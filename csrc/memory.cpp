@@ -204,8 +204,7 @@ static PyObject* array_on_block(const DTypeEntry* dtype, int ndim, const npy_int
     return nullptr;
   }
   // Steals the block, also on failure.
-  if (PyArray_SetBaseObject(as_array(array),
-                            reinterpret_cast<PyObject*>(block)) < 0) {
+  if (PyArray_SetBaseObject(as_array(array), reinterpret_cast<PyObject*>(block)) < 0) {
     Py_DECREF(array);
     return nullptr;
   }
@@ -340,8 +339,8 @@ PyObject* pool_stats(PyObject*, PyObject*) {
   Pool now = pool;
   pthread_mutex_unlock(&pool.lock);
   return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n}", "used_bytes", now.used_bytes, "peak_bytes",
-                       now.peak_bytes, "idle_bytes", now.idle_bytes, "idle_blocks",
-                       now.idle_blocks, "hits", now.hits, "misses", now.misses, "limit", now.limit);
+                       now.peak_bytes, "idle_bytes", now.idle_bytes, "idle_blocks", now.idle_blocks,
+                       "hits", now.hits, "misses", now.misses, "limit", now.limit);
 }
 
 PyObject* pool_trim(PyObject*, PyObject*) {

@@ -53,8 +53,9 @@ PyMODINIT_FUNC PyInit__C() {
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
   if (tp::memory_init(module) < 0 || tp::tensor_init(module) < 0 || tp::threads_init(module) < 0 ||
-      tp::kernel_init(module) < 0 || tp::program_init(module) < 0 ||
-      tp::entry_init(module) < 0 || tp::dispatcher_init(module) < 0 || tp::matmul_init(module) < 0 || tp::elementwise_init(module) < 0) {
+      tp::kernel_init(module) < 0 || tp::program_init(module) < 0 || tp::entry_init(module) < 0 ||
+      tp::dispatcher_init(module) < 0 || tp::matmul_init(module) < 0 ||
+      tp::elementwise_init(module) < 0) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -61,9 +61,8 @@ void layout_error(const ProgramObject* p, const char* what, int index, const Buf
   const DTypeEntry* dtype = dtype_from_type_num(PyArray_TYPE(array));
   PyObject* wanted = describe(b.dtype, nullptr, b.ndim, b.has_shape ? b.shape : nullptr,
                               b.has_strides ? b.strides : nullptr);
-  PyObject* found =
-      describe(dtype, reinterpret_cast<PyObject*>(PyArray_DESCR(array)), PyArray_NDIM(array),
-               PyArray_DIMS(array), PyArray_STRIDES(array));
+  PyObject* found = describe(dtype, reinterpret_cast<PyObject*>(PyArray_DESCR(array)),
+                             PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array));
   if (wanted && found) {
     PyErr_Format(PyExc_ValueError, "Program %R: %s %d must be %U, got %U", p->name, what, index,
                  wanted, found);
@@ -72,8 +71,7 @@ void layout_error(const ProgramObject* p, const char* what, int index, const Buf
   Py_XDECREF(found);
 }
 
-bool bind_inputs(const ProgramObject* p, Frame* frame, PyObject* const* tensors,
-                 Py_ssize_t count) {
+bool bind_inputs(const ProgramObject* p, Frame* frame, PyObject* const* tensors, Py_ssize_t count) {
   if (TP_UNLIKELY(count != p->input_count)) {
     PyErr_Format(PyExc_TypeError, "Program %R takes %d tensors, got %zd", p->name, p->input_count,
                  count);
@@ -81,8 +79,8 @@ bool bind_inputs(const ProgramObject* p, Frame* frame, PyObject* const* tensors,
   }
   for (int i = 0; i < p->input_count; ++i) {
     PyObject* tensor = tensors[i];
-    PyObject* array = TP_LIKELY(is_tensor(tensor)) ? reinterpret_cast<TensorObject*>(tensor)->array
-                                                   : nullptr;
+    PyObject* array =
+        TP_LIKELY(is_tensor(tensor)) ? reinterpret_cast<TensorObject*>(tensor)->array : nullptr;
     if (TP_UNLIKELY(!array)) {
       PyErr_Format(PyExc_TypeError, "Program %R: input %d must be a tensor with data, got %.100s",
                    p->name, i, Py_TYPE(tensor)->tp_name);
@@ -220,8 +218,7 @@ bool run_extern(const ProgramObject* p, Frame* frame, const Step& step) {
   }
   for (int i = 0; ok && i < step.refresh_count; ++i) {
     const Buffer& view = p->buffers[step.refresh[i]];
-    frame->address[step.refresh[i]] =
-        static_cast<char*>(frame->address[view.source]) + view.offset;
+    frame->address[step.refresh[i]] = static_cast<char*>(frame->address[view.source]) + view.offset;
   }
   return ok;
 }

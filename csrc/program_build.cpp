@@ -263,8 +263,8 @@ bool order_buffers(ProgramObject* program) {
 }  // namespace
 
 PyObject* program_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"inputs", "buffers", "steps", "outputs", "workspace", "name",
-                                nullptr};
+  static const char* names[] = {"inputs",    "buffers", "steps", "outputs",
+                                "workspace", "name",    nullptr};
   PyObject *inputs, *buffers, *steps, *outputs, *name = nullptr;
   Py_ssize_t workspace = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!|nU:Program", const_cast<char**>(names),

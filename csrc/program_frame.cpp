@@ -99,13 +99,13 @@ PyObject* frame_array(const ProgramObject* p, Frame* frame, int id) {
   if (b.kind == Kind::constant) return frame->array[id] = Py_NewRef(b.constant);
   // A slot, or a view. Views of slots hold the arena itself, so that its references can be counted.
   bool in_arena = root_of(p, id).kind == Kind::slot;
-  PyObject* base = in_arena ? reinterpret_cast<PyObject*>(frame->arena)
-                            : frame_array(p, frame, b.source);
+  PyObject* base =
+      in_arena ? reinterpret_cast<PyObject*>(frame->arena) : frame_array(p, frame, b.source);
   if (!base && !in_arena) return nullptr;
   Py_INCREF(b.dtype->descr);
-  array = PyArray_NewFromDescr(&PyArray_Type, b.dtype->descr, b.ndim, b.shape, b.strides,
-                               frame->address[id], NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED,
-                               nullptr);
+  array =
+      PyArray_NewFromDescr(&PyArray_Type, b.dtype->descr, b.ndim, b.shape, b.strides,
+                           frame->address[id], NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, nullptr);
   if (!array) return nullptr;
   if (base && PyArray_SetBaseObject(as_array(array), Py_NewRef(base)) < 0) {
     Py_DECREF(array);

@@ -13,12 +13,12 @@ struct Buffer {
   bool has_strides;
   bool stays;  // its address and array stay the same from call to call while the arena stays
   int ndim;
-  int source;            // of a view
-  npy_intp offset;       // bytes: into the arena, or from the source's first element
-  npy_intp span;         // bytes between its lowest and highest address
-  npy_intp low;          // bytes from its lowest address to its first element
+  int source;       // of a view
+  npy_intp offset;  // bytes: into the arena, or from the source's first element
+  npy_intp span;    // bytes between its lowest and highest address
+  npy_intp low;     // bytes from its lowest address to its first element
   const DTypeEntry* dtype;
-  npy_intp* shape;       // then strides in bytes, in one allocation
+  npy_intp* shape;  // then strides in bytes, in one allocation
   npy_intp* strides;
   PyObject* constant;
 };
@@ -47,8 +47,7 @@ struct Frame {
 };
 
 struct ProgramObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* name;
   Buffer* buffers;
   int buffer_count;

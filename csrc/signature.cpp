@@ -24,7 +24,16 @@ bool Signature::reserve(size_t extra) {
 namespace {
 
 enum Tag : int64_t {
-  kTensor = 1, kNone, kFalse, kTrue, kInt, kBigInt, kFloat, kComplex, kString, kEllipsis
+  kTensor = 1,
+  kNone,
+  kFalse,
+  kTrue,
+  kInt,
+  kBigInt,
+  kFloat,
+  kComplex,
+  kString,
+  kEllipsis
 };
 
 int64_t bits_of(double value) {
@@ -50,8 +59,7 @@ Packed pack_tensor(Signature* signature, TensorObject* tensor, uint64_t pass, in
   bool requires_grad = tensor->requires_grad, is_leaf = !tensor->grad_fn;
   bool writeable = PyArray_ISWRITEABLE(array);
   signature->push(kTensor | int64_t(dtype->code) << 8 | int64_t(ndim) << 16 |
-                  int64_t(requires_grad) << 24 | int64_t(is_leaf) << 25 |
-                  int64_t(writeable) << 26);
+                  int64_t(requires_grad) << 24 | int64_t(is_leaf) << 25 | int64_t(writeable) << 26);
   signature->push(reinterpret_cast<int64_t>(Py_TYPE(tensor)));
   const npy_intp* shape = PyArray_DIMS(array);
   const npy_intp* strides = PyArray_STRIDES(array);
@@ -109,8 +117,8 @@ Packed pack_leaf(Signature* signature, PyObject* leaf, uint64_t pass, int64_t in
   }
   if (!signature->reserve(4)) return Packed::failed;
   if (leaf == Py_None || leaf == Py_True || leaf == Py_False || leaf == Py_Ellipsis) {
-    signature->push(leaf == Py_None ? kNone
-                    : leaf == Py_True ? kTrue
+    signature->push(leaf == Py_None    ? kNone
+                    : leaf == Py_True  ? kTrue
                     : leaf == Py_False ? kFalse
                                        : kEllipsis);
     return Packed::yes;

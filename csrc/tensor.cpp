@@ -100,8 +100,9 @@ void storage_dealloc(PyObject* self) {
 
 PyObject* storage_make(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-    PyErr_SetString(PyExc_TypeError, "Storage() takes no arguments: wrap(array) finds the storage "
-                                     "of an array");
+    PyErr_SetString(PyExc_TypeError,
+                    "Storage() takes no arguments: wrap(array) finds the storage "
+                    "of an array");
     return nullptr;
   }
   return reinterpret_cast<PyObject*>(storage_new(nullptr));
@@ -299,10 +300,9 @@ PyGetSetDef tensor_getset[] = {
     {"strides", get_strides, nullptr, "strides in elements", nullptr},
     {"ndim", get_ndim, nullptr, "number of dimensions", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef tensor_members[] = {
-    {"output_nr", T_PYSSIZET, offsetof(TensorObject, output_nr), 0,
-     "which output of grad_fn it is"},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef tensor_members[] = {{"output_nr", T_PYSSIZET, offsetof(TensorObject, output_nr), 0,
+                                 "which output of grad_fn it is"},
+                                {nullptr, 0, 0, 0, nullptr}};
 
 // Steals `storage`.
 PyObject* make_tensor(PyObject* array, StorageObject* storage, const DTypeEntry* dtype) {

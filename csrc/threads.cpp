@@ -1,7 +1,8 @@
 // The thread pool: one parallel loop at a time, made of ranges that the threads take in chunks.
 //
 // Why not OpenMP: libgomp hangs in a forked child, and two pools that spin fight for the cores.
-// - Each thread owns a part of the loop, so that consecutive kernels of a program find their rows in
+// - Each thread owns a part of the loop, so that consecutive kernels of a program find their rows
+// in
 //   the same core's cache, and takes it in chunks; a thread that is done takes chunks of others.
 // - A worker spins for 100 us after its last job, then sleeps on a futex. Measured on the reference
 //   machine (2 virtual cores): to wake a sleeper costs the caller 8 us and takes 25 to 50 us, one
@@ -34,7 +35,7 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int64_t kSpinNanoseconds = 100000;
-constexpr int64_t kChunksEach = 4;   // chunks in one thread's part: what balancing may move
+constexpr int64_t kChunksEach = 4;  // chunks in one thread's part: what balancing may move
 
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -99,11 +100,11 @@ struct ThreadPool {
   pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;  // held by the thread whose loop runs
   std::atomic<uint32_t> epoch{0};                    // counts jobs; workers sleep on it
   std::atomic<uint32_t> sleepers{0};
-  std::atomic<uint32_t> inside{0};                   // kOpen | number of workers inside the job
-  std::atomic<uint32_t> waiting{0};                  // the caller sleeps on `inside`
-  std::atomic<int> wanted{1};                        // threads asked for, the caller included
-  int started = 0;                                   // workers that run
-  int avoided_cpu = -1;                              // where workers may not run
+  std::atomic<uint32_t> inside{0};   // kOpen | number of workers inside the job
+  std::atomic<uint32_t> waiting{0};  // the caller sleeps on `inside`
+  std::atomic<int> wanted{1};        // threads asked for, the caller included
+  int started = 0;                   // workers that run
+  int avoided_cpu = -1;              // where workers may not run
   pthread_t workers[kMaxThreads];
   Job job;
 };

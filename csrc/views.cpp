@@ -14,9 +14,10 @@ Extent memory_of(PyObject* array) {
   return extent_of(as_array(array));
 }
 
-// Element distances [*first, *last] from data that the shape and strides touch; overflow is an error.
+// Element distances [*first, *last] from data that the shape and strides touch; overflow is an
+// error.
 bool touched(int ndim, const npy_intp* shape, const npy_intp* strides, npy_intp* first,
-               npy_intp* last) {
+             npy_intp* last) {
   for (int d = 0; d < ndim; ++d) {
     npy_intp extent;
     npy_intp* end = strides[d] < 0 ? first : last;
@@ -61,8 +62,8 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   npy_intp begin = (memory.low - PyArray_BYTES(array)) / unit;
   npy_intp end = (memory.high - PyArray_BYTES(array)) / unit;
   npy_intp first = offset, last = offset;
-  bool inside = is_empty || (touched(ndim, shape, strides, &first, &last) &&
-                             first >= begin && last < end);
+  bool inside =
+      is_empty || (touched(ndim, shape, strides, &first, &last) && first >= begin && last < end);
   if (!inside) {
     PyErr_Format(PyExc_ValueError,
                  "a view of shape %R, strides %R and offset %zd leaves the memory, which has "
