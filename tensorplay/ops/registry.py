@@ -252,7 +252,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Operator:
         """The operator called `name`."""
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
         try:
             return self[name]
