@@ -282,10 +282,11 @@ def tensor_of_meta(meta: TensorMeta, storage: _C.Storage | None = None) -> Tenso
 class ViewStep:
     """How a view was made: `operator(source, *arguments)`. `base` is the tensor at the end of the chain.
 
-    `history` is the base's `history_number` that the view's own `grad_fn` belongs to.
+    Its autograd history follows that of `root`: the base, or the last tensor on the chain that was detached; None for a
+    detached tensor, which follows nobody. `history` is the root's `history_number` that the view's `grad_fn` belongs to.
     """
 
-    __slots__ = ("arguments", "base", "history", "operator", "source")
+    __slots__ = ("arguments", "base", "history", "operator", "root", "source")
 
     def __init__(self, source: Tensor, operator: Operator, arguments: Values) -> None:
         """Link to the source."""
@@ -294,7 +295,12 @@ class ViewStep:
         self.arguments = arguments
         step: ViewStep | None = source._view  # noqa: SLF001  # the member `view`, which a method shadows
         self.base: Tensor = source if step is None else step.base
-        self.history = history_number(self.base) if step is None else step.history
+        self.root: Tensor | None = None
+        self.history = 0
+        if operator.not_differentiable is None:
+            follows_source = step is None or step.root is None
+            self.root = source if follows_source else step.root  # type: ignore[union-attr]  # a step if not
+            self.history = history_number(source) if follows_source else step.history  # type: ignore[union-attr]
 
 
 def history_number(tensor: Tensor) -> int:
@@ -304,11 +310,11 @@ def history_number(tensor: Tensor) -> int:
 
 
 def has_history(tensor: Tensor) -> bool:
-    """Whether a gradient may flow to a tensor: to itself, or to the base that it is a view of."""
+    """Whether a gradient may flow to a tensor: to itself, or to the tensor that its history follows."""
     if tensor.requires_grad:
         return True
     step = tensor._view  # noqa: SLF001
-    return step is not None and step.base.requires_grad
+    return step is not None and step.root is not None and step.root.requires_grad
 
 
 def _view_result(result: Tensor, operator: Operator, values: Values) -> Tensor:
@@ -316,13 +322,13 @@ def _view_result(result: Tensor, operator: Operator, values: Values) -> Tensor:
     return result
 
 
-def view_steps(tensor: Tensor) -> list[ViewStep]:
-    """The steps from the base to this view, in order."""
+def view_steps(tensor: Tensor, start: Tensor | None = None) -> list[ViewStep]:
+    """The steps from the base (or from `start`, a tensor on the chain) to this view, in order."""
     steps: list[ViewStep] = []
     step = tensor._view  # noqa: SLF001
     while step is not None:
         steps.append(step)
-        step = step.source._view  # noqa: SLF001
+        step = None if step.source is start else step.source._view  # noqa: SLF001
     steps.reverse()
     return steps
 

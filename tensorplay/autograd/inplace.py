@@ -1,4 +1,4 @@
-"""In-place operations: what a write does to the history of a tensor, its base, and its views.
+"""In-place operations: what a write does to the history of a tensor, its root, and its views.
 
 ``y = x[0]; y.mul_(w)`` changes ``y`` and a part of ``x``. Afterwards ``y`` is the product, and ``x`` is
 ``select_scatter(x_before, product, 0, 0)``, without this being computed: `WriteThroughView` knows how
@@ -39,7 +39,7 @@ class InPlaceWrite(Node):
 
 
 class Step(NamedTuple):
-    """One view operator on the way from a base to the view that was written to."""
+    """One view operator on the way from a root to the view that was written to."""
 
     operator: Operator
     source: TensorMeta
@@ -47,16 +47,16 @@ class Step(NamedTuple):
 
 
 class WriteThroughView(Node):
-    """A base took the contents of a value in the part that a view shows.
+    """A root took the contents of a value in the part that a view shows.
 
-    The base before gets the gradient outside of that part, the value gets it inside.
+    The root before gets the gradient outside of that part, the value gets it inside.
     """
 
     __slots__ = ("steps",)
 
-    def __init__(self, base: Edge | None, value: Edge | None, steps: tuple[Step, ...]) -> None:
-        """Make the node of the base after the write; ``steps`` lead from it to the view."""
-        super().__init__((base, value))
+    def __init__(self, root: Edge | None, value: Edge | None, steps: tuple[Step, ...]) -> None:
+        """Make the node of the root after the write; ``steps`` lead from it to the view."""
+        super().__init__((root, value))
         self.steps = steps
 
     def apply(self, grads: Gradients, wanted: Sequence[bool]) -> Sequence[Tensor | None]:
@@ -80,42 +80,42 @@ class WriteThroughView(Node):
 
 def on_write(tensor: Tensor, value: Tensor) -> None:
     """Store ``value`` in ``tensor`` and rewrite the histories; dispatch calls it for every write."""
-    base = check_in_place(tensor)
+    root = check_in_place(tensor)
     edge = gradient_edge(value)
     if isinstance(value.grad_fn, OperatorNode):
         value.grad_fn.keep_before_write(tensor)
     dispatch.store(tensor, value)
-    if base is tensor:
+    if root is tensor:
         rewrite_history(tensor, edge)
     else:
-        _rewrite_base(tensor, base, edge)
+        _rewrite_root(tensor, root, edge)
 
 
 def check_in_place(tensor: Tensor) -> Tensor:
-    """Refuse to change a leaf that requires a gradient; return the tensor that owns the memory."""
+    """Refuse to change a leaf that requires a gradient; return the tensor whose history changes."""
     step = tensor._view  # noqa: SLF001 - the member that dispatch sets
-    base: Tensor = tensor if step is None else step.base
-    if base.requires_grad and base.grad_fn is None:
-        what = "a leaf tensor" if step is None else "a view of a leaf tensor"
+    root: Tensor = tensor if step is None or step.root is None else step.root
+    if root.requires_grad and root.grad_fn is None:
+        what = "a leaf tensor" if root is tensor else "a view of a leaf tensor"
         raise GradientError(
             f"in-place operation: {what} that requires a gradient (shape {tuple(tensor.shape)}) cannot "
             "be changed while gradients are recorded; do it under no_grad(), or change a clone()"
         )
-    return base
+    return root
 
 
 def rewrite_history(tensor: Tensor, edge: Edge | None) -> None:
-    """Give a tensor that is no view the history of what was written to it."""
+    """Give a tensor that follows no other the history of what was written to it."""
     if edge is None and not tensor.requires_grad:
         return
     replace_history(tensor, InPlaceWrite((edge,)))
 
 
-def _rewrite_base(view: Tensor, base: Tensor, edge: Edge | None) -> None:
-    """Give the base of a view the history of a write through the view."""
+def _rewrite_root(view: Tensor, root: Tensor, edge: Edge | None) -> None:
+    """Give the root of a view the history of a write through the view."""
     steps = tuple(
         Step(step.operator, step.source.tensor_meta, step.arguments)
-        for step in dispatch.view_steps(view)
+        for step in dispatch.view_steps(view, root)
     )
-    replace_history(base, WriteThroughView(gradient_edge(base), edge, steps))
+    replace_history(root, WriteThroughView(gradient_edge(root), edge, steps))
     refresh_view(view)

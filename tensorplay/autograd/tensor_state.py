@@ -1,8 +1,8 @@
 """What autograd keeps about tensors: where gradients flow to, hooks, and ``.grad``.
 
-A view's history follows its base: when something was written into the base, or through another
-view of it, the base has a new node, and the view is made again from it (`refresh_view`) before
-anyone looks at its history.
+A view's history follows its root, the tensor that it is a view of (`dispatch.ViewStep`): when
+something was written into the root, or through another view of it, the root has a new node, and
+the view is made again from it (`refresh_view`) before anyone looks at its history.
 """
 
 from __future__ import annotations
@@ -53,13 +53,16 @@ def replace_history(tensor: Tensor, node: Node) -> None:
 
 
 def refresh_view(view: Tensor) -> None:
-    """Take the history over that the base has got since the view was made."""
+    """Take the history over that the root has got since the view was made."""
     step = view._view  # noqa: SLF001
-    now = dispatch.history_number(step.base)
+    root = step.root
+    if root is None:
+        return
+    now = dispatch.history_number(root)
     if step.history == now:
         return
     with dispatch.set_grad_enabled(True):
-        made_again = dispatch.replay_view(step.base, dispatch.view_steps(view))[-1]
+        made_again = dispatch.replay_view(root, dispatch.view_steps(view, root))[-1]
     view.grad_fn, view.output_nr = made_again.grad_fn, made_again.output_nr
     view.requires_grad = made_again.requires_grad
     step.history = now

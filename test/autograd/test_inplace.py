@@ -197,3 +197,34 @@ def test_random_programs_of_views_and_writes_agree_with_functional_ones():
         (right,) = grad((value * value).sum(), z)
         np.testing.assert_allclose(to_array(y), to_array(value))
         np.testing.assert_allclose(to_array(got), to_array(right))
+
+
+def test_writes_through_detached_tensors_leave_histories_alone():
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    d = y.detach()
+    part = d[0]
+    part.add_(5)
+    d.mul_(2)
+    expect(y.detach(), [12, 4], "float32")
+    assert not d.requires_grad
+    assert not part.requires_grad
+    y.sum().backward()
+    expect(x.grad, [1, 1], "float32")
+
+
+def test_a_detached_tensor_can_get_a_history_of_its_own():
+    x, w = leaf([1.0, 2.0]), leaf(3.0)
+    d = (x * 1).detach()
+    d[0].mul_(w)
+    d.sum().backward()
+    assert x.grad is None
+    expect(w.grad, 1.0, "float32")
+
+
+def test_data_of_a_leaf_can_be_changed():
+    x = leaf([1.0, 2.0])
+    x.data[0] = 7.0
+    x.data.add_(1)
+    expect(x.detach(), [8, 3], "float32")
+    assert x.is_leaf
