@@ -49,6 +49,7 @@ class Interpreter:
     def close(self):
         self.child.stdin.close()
         self.child.wait(timeout=10)
+        self.child.stdout.close()
 
 
 def send(stream, message):

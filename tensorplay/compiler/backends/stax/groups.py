@@ -29,6 +29,7 @@ from tensorplay.compiler.backends.stax.loop_body import (
     key,
     renumber,
 )
+from tensorplay.compiler.backends.stax.hoisting import hoist_columns
 from tensorplay.compiler.backends.stax.loop_nest import Nest, plan_nest
 from tensorplay.compiler.backends.stax.loop_nodes import LoopNode, touched
 from tensorplay.compiler.backends.stax.schedule import (
@@ -217,6 +218,10 @@ class GroupBuilder:
     def build(self, number: int) -> Group:
         """Return the group."""
         segments = tuple(self.build_segment(k, p) for k, p in enumerate(self.placements))
+        own = tuple(v for k, v in self.locals_by_buffer.items() if k in self.used_locals)
+        if self.nest.vectorize:
+            hoisted = hoist_columns(segments, {v.name: v.axes for v in own})
+            segments, own = hoisted.segments, own + hoisted.locals
         instructions = [i for s in segments for i in (*s.body, *s.after)]
         loads = {i.buffer for i in instructions if isinstance(i, Load)}
         stores = {i.buffer for i in instructions if isinstance(i, Store)}
@@ -226,7 +231,7 @@ class GroupBuilder:
             name=group_name(origins, number),
             device=self.cluster.device,
             outer=self.nest.outer,
-            locals=tuple(v for k, v in self.locals_by_buffer.items() if k in self.used_locals),
+            locals=own,
             segments=segments,
             reads=tuple(sorted(loads - stores, key=name_order)),
             writes=tuple(sorted(stores - updates, key=name_order)),
