@@ -1,5 +1,20 @@
-"""The compiler.
+"""The compiler. Importing this package loads none of its stages.
 
-Its packages are the layers of docs/architecture.md, from the top down: `api` and `explain`, `specialize`, `capture`, `transforms`, `aot`, `backends`; `phases` holds the
-types that they hand on, and `target` what they aim at.
+Its packages are the layers of docs/architecture.md, from the top down: `api` and `explain`,
+`specialize`, `capture`, `transforms`, `aot`, `backends`; `driver` is the straight line through them,
+`phases` holds the types that they hand on, and `target` what they aim at.
 """
+
+from __future__ import annotations
+
+from tensorplay.compiler.statistics import Stats, stats
+
+
+def reset() -> None:
+    """Forget every specialization of every compiled function, and start counting anew."""
+    from tensorplay.compiler.api import reset as reset_all
+
+    reset_all()
+
+
+__all__ = ["Stats", "reset", "stats"]

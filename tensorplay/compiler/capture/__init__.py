@@ -1,1 +1,1 @@
-"""From what the user wrote to a captured graph: proxies, free tensors, data gates."""
+"""From what the user wrote to a captured graph: the survey, stand-ins, free tensors, data gates."""

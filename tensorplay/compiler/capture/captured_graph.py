@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tensorplay._C import Storage
 from tensorplay.compiler.capture.places import Place
 from tensorplay.graph import GraphModule, Node
 from tensorplay.tensor import Tensor
@@ -65,7 +67,9 @@ class CapturedGraph:
 
     The module's graph takes the inputs in order and returns a flat tuple of tensors. `structure` is
     the function's result with `OutputSlot`s for tensors. After `num_results` outputs follow those
-    that are assigned to `assigned` places, because the function rebound tensors there.
+    that are assigned to `assigned` places, because the function rebound tensors there. `effects` are
+    the calls that are needed for more than their value, with the memory that each writes; `memory`
+    is where the value of a node lies.
     """
 
     module: GraphModule
@@ -74,6 +78,8 @@ class CapturedGraph:
     num_results: int
     assigned: tuple[Place, ...]
     gates: tuple[Gate, ...]
+    effects: Mapping[Node, frozenset[Storage]]
+    memory: Mapping[Node, Storage]
 
     def text(self) -> str:
         """Return the graph as text."""

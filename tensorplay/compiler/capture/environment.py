@@ -34,7 +34,7 @@ from types import (
 )
 from typing import Final
 
-from tensorplay._C import TensorBase
+from tensorplay._C import Dispatcher, TensorBase
 from tensorplay.compiler.capture.code_names import code_names
 from tensorplay.compiler.capture.places import (
     MISSING,
@@ -121,6 +121,9 @@ class _Surveyor:
 
     def follow(self, value: object, name: str) -> None:
         """Visit what a value leads to."""
+        if isinstance(value, Dispatcher):
+            self.pending.append((getattr(value, "function", None), name, None))
+            return
         match value:
             case FunctionType():
                 if not _is_closed(value):

@@ -1,0 +1,308 @@
+"""`CompiledFunction`: finds the specialization of a call, or makes one.
+
+The two levels of dispatch run in C (`_C.Dispatcher`): level 1 compares the tensors of the last call
+by identity and version, level 2 looks the call's signature up. Both check the *guards*: the facts
+that the survey found, and the metadata of free tensors. Guards and keys are made from the same data,
+so they can't disagree; where no specialization fits, the first fact that differs says why.
+
+Python sees the calls that C doesn't: those with keyword arguments, containers or objects among the
+arguments are flattened here and handed back; calls while another function is captured run as they
+are, so that they become part of that.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Final
+
+from tensorplay import _C, dispatch
+from tensorplay.compiler.backends import CompileWarning
+from tensorplay.compiler.capture.captured_graph import Argument, Held, Lifted
+from tensorplay.compiler.capture.environment import Environment, survey
+from tensorplay.compiler.capture.places import ANY_TENSOR, Fact, Place, same_value
+from tensorplay.compiler.capture.structure import Structure, flatten
+from tensorplay.compiler.driver import Request, Specialization, specialize
+from tensorplay.compiler.specialize.description import (
+    describe_call,
+    describe_tensor,
+    first_difference,
+    leaf_names,
+    name_arguments,
+)
+from tensorplay.compiler.statistics import count
+from tensorplay.core import dtypes
+from tensorplay.core.config import config
+from tensorplay.core.errors import CompileError
+from tensorplay.tensor import Tensor
+
+_C.register_same_value(same_value, ANY_TENSOR)
+
+_DEFAULT_DTYPE: Final = Place("sequence", dtypes._default, 0, "the default dtype")  # noqa: SLF001
+_SIMILAR: Final = 8
+"""How many of the latest specializations a new call is compared with."""
+
+
+ALL: Final[weakref.WeakSet[CompiledFunction]] = weakref.WeakSet()
+"""Every compiled function that is alive."""
+
+
+class _CallKey:
+    """The structure of a call as C sees it: hashable, with the arguments while the call runs."""
+
+    __slots__ = ("args", "kwargs", "structure")
+
+    def __init__(
+        self, structure: Structure, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> None:
+        self.structure = structure
+        self.args = args
+        self.kwargs = kwargs
+
+    def __hash__(self) -> int:
+        return hash(self.structure.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CallKey) and other.structure.key == self.structure.key
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A specialization and the call that it was made for, in words."""
+
+    specialization: Specialization
+    call: Mapping[str, str]
+    facts: tuple[Fact, ...]
+
+
+class CompiledFunction(_C.Dispatcher):
+    """A compiled function: call it like the function."""
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_lock",
+        "_records",
+        "_warned",
+        "function",
+        "name",
+        "reasons",
+        "request",
+    )
+
+    def __init__(self, function: Callable[..., Any], request: Request) -> None:
+        super().__init__()
+        if isinstance(function, FunctionType):
+            functools.update_wrapper(self, function)
+        self.function = function
+        self.request = request
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.reasons: list[str] = []
+        self._records: list[_Record] = []
+        self._lock = threading.RLock()
+        self._warned = False
+        ALL.add(self)
+
+    def forget(self) -> None:
+        """Drop every specialization."""
+        with self._lock:
+            self.clear()
+            self._records.clear()
+            self.reasons.clear()
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        """Bind as a method, so that methods can be compiled in the class body."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        """Return what it is."""
+        return f"<compiled {self.name}, {len(self._records)} specializations>"
+
+    def call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:  # noqa: ANN401
+        """Handle a call that C can't look up by itself."""
+        if dispatch.current_modes():
+            return self.function(*args, **kwargs)
+        structure = flatten((args, kwargs))
+        if any(tensor.array is None for tensor in structure.tensors):
+            return self.function(*args, **kwargs)
+        key = _CallKey(Structure(structure.key, (), structure.objects), args, kwargs)
+        try:
+            return self.dispatch(key, structure.tensors)
+        finally:
+            key.args, key.kwargs = (), {}
+
+    def call_miss(self, structure: Any, leaves: tuple[Any, ...], /) -> Any:  # noqa: ANN401
+        """Specialize for a call that no entry fits, and run it."""
+        made_before = len(self._records)
+        with self._lock:
+            if len(self._records) != made_before:
+                return self.dispatch(structure, leaves)
+            if isinstance(structure, _CallKey):
+                args, kwargs, objects = (
+                    structure.args,
+                    structure.kwargs,
+                    structure.structure.objects,
+                )
+            else:
+                args, kwargs, objects = leaves, {}, ()
+            arguments = name_arguments(self.function, args, kwargs)
+            call = {**describe_call(arguments), "grad mode": str(dispatch.is_grad_enabled())}
+            tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+            if self._records and not self._may_recompile(call, tensors):
+                return self.function(*args, **kwargs)
+            roots: list[tuple[object, str]] = [(self.function, self.name)]
+            roots += [
+                (value, name) for name, value in leaf_names(arguments) if _is_in(value, objects)
+            ]
+            entry_key = self.signature(structure, leaves)
+            environment = survey(roots)
+            distinct = list({id(tensor): tensor for tensor in tensors}.values())
+            made = specialize(
+                self.function,
+                args,
+                kwargs,
+                distinct,
+                _names_of(distinct, arguments),
+                environment,
+                self.request,
+            )
+            run = self._add(made, structure, leaves, entry_key, environment, call)
+        return run()
+
+    def _add(
+        self,
+        made: Specialization,
+        structure: object,
+        leaves: tuple[object, ...],
+        entry_key: bytes,
+        environment: Environment,
+        call: Mapping[str, str],
+    ) -> Callable[[], Any]:
+        """Make the entry of a specialization; return what runs it for this call."""
+        number_of = {id(leaf): number for number, leaf in reversed(list(enumerate(leaves)))}
+        inputs = made.captured.inputs
+        arguments = tuple(
+            number_of[id(each.sample)] for each in inputs if isinstance(each.source, Argument)
+        )
+        places = [
+            each.source.place
+            if isinstance(each.source, Lifted)
+            else Place("itself", each.source.tensor, None, each.node.name)
+            for each in inputs
+            if isinstance(each.source, (Lifted, Held))
+        ]
+        free = [each.sample for each in inputs if not isinstance(each.source, Argument)]
+        facts = [fact for fact in environment.facts if fact.holds()]
+        facts.append(Fact(_DEFAULT_DTYPE, "is", dtypes.get_default_dtype()))
+
+        def gates_hold(*now: object) -> bool:
+            given = [now[number] for number in arguments]
+            return made.gates_hold([*given, *(place.get() for place in places)])  # type: ignore[list-item]
+
+        entry = _C.Entry(
+            made.run,
+            arguments,
+            self.signature(structure, (*leaves, *free)),
+            tuple((place.kind, place.container, place.key) for place in places),
+            tuple(_guard_spec(fact) for fact in facts),
+            made.select,
+            gates_hold if made.guard is not None else None,
+        )
+        self.add(entry_key, entry)
+        self._records.append(_Record(made, call, tuple(facts)))
+        samples = [each.sample for each in inputs]
+
+        def run() -> Any:  # noqa: ANN401
+            result = made.run(*samples)
+            return result if made.select is None else result[made.select]
+
+        return run
+
+    def _may_recompile(self, call: Mapping[str, str], tensors: Sequence[Tensor]) -> bool:
+        """Note why no specialization fits; at the limit, raise or warn, and say no."""
+        reason = self._why(call, tensors)
+        self.reasons.append(reason)
+        if len(self._records) < config.recompile_limit:
+            count("recompilations")
+            return True
+        message = (
+            f"{self.name} was compiled {len(self._records)} times, which is the limit "
+            f"(TP_RECOMPILE_LIMIT). The latest reason: {reason}"
+        )
+        if self.request.strict_native:
+            raise CompileError(message)
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{message}. Calls that fit no specialization run uncompiled from now on",
+                CompileWarning,
+                stacklevel=4,
+            )
+        return False
+
+    def _why(self, call: Mapping[str, str], tensors: Sequence[Tensor]) -> str:
+        """Return the first condition in which a call differs from the latest one that is like it."""
+        for record in reversed(self._records[-_SIMILAR:]):
+            if first_difference(record.call, call) is None:
+                return _changed_fact(record, tensors)
+        reason = first_difference(self._records[-1].call, call) or "nothing that has a name"
+        return f"{reason}{_advice(reason)}"
+
+
+STATE: Final = frozenset(CompiledFunction.__slots__)
+"""The attributes that belong to a compiled function itself."""
+
+
+def _changed_fact(record: _Record, tensors: Sequence[Tensor]) -> str:
+    """Return what changed since a specialization for a call that looks the same."""
+    for fact in record.facts:
+        if not fact.holds():
+            return fact.difference()
+    inputs = record.specialization.captured.inputs
+    given: list[Tensor] = []
+    distinct = list({id(tensor): tensor for tensor in tensors}.values())
+    for each in inputs:
+        source = each.source
+        now: object = each.sample
+        if isinstance(source, Lifted):
+            now = source.place.get()
+            if not isinstance(now, Tensor):
+                return f"{source.place.name} is no tensor any more"
+            was, is_now = describe_tensor(each.sample), describe_tensor(now)
+            if was != is_now:
+                return f"{source.place.name} was {was} and is {is_now}"
+        elif isinstance(source, Argument) and source.index < len(distinct):
+            now = distinct[source.index]
+        if isinstance(now, Tensor):
+            given.append(now)
+    changed = record.specialization.first_changed_gate(given)
+    return changed or "which tensors share memory, or a flag of a free tensor, changed"
+
+
+def _advice(reason: str) -> str:
+    """Return how to avoid a recompilation, where there is a way."""
+    value = reason.rpartition(" is ")[2]
+    if value.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit():
+        return "; Python numbers are specialized by value: pass a 0-d tensor where the number changes often"
+    if value.startswith("a tensor of shape"):
+        return "; shapes, dtypes and strides are specialized: pad to a few sizes where they change often"
+    return ""
+
+
+def _is_in(value: object, objects: Sequence[object]) -> bool:
+    return any(value is each for each in objects)
+
+
+def _names_of(tensors: Sequence[Tensor], arguments: Mapping[str, object]) -> list[str]:
+    names = {id(value): name for name, value in reversed(leaf_names(arguments))}
+    return [names.get(id(tensor), "input") for tensor in tensors]
+
+
+def _guard_spec(fact: Fact) -> tuple[Any, ...]:
+    place = fact.place
+    return fact.kind, place.kind, place.container, place.key, fact.expected
