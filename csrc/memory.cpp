@@ -53,9 +53,7 @@ size_t capacity_of(size_t nbytes) {
   int bits = 63 - __builtin_clzll(nbytes);
   size_t step = (size_t{1} << bits) / kSteps;
   if (step < kLine) step = kLine;
-  size_t capacity = (nbytes + step - 1) / step * step;
-  if (capacity < kLargeBlock) return capacity;
-  return (capacity + kHugePage - 1) / kHugePage * kHugePage;
+  return (nbytes + step - 1) / step * step;
 }
 
 // Capacities of one class are equal, because capacity_of is idempotent and has kSteps values or
@@ -79,7 +77,9 @@ char* map_block(size_t capacity) {
   if (after) munmap(reinterpret_cast<void*>(aligned + capacity), after);
   auto* data = reinterpret_cast<char*>(aligned);
 #ifdef MADV_HUGEPAGE
-  madvise(data, capacity, MADV_HUGEPAGE);
+  // Whole huge pages only: one at the end would cost up to 2 MiB that nobody asked for.
+  size_t whole = capacity / kHugePage * kHugePage;
+  if (whole) madvise(data, whole, MADV_HUGEPAGE);
 #endif
   return data;
 }
