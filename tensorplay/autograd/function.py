@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from tensorplay import dispatch
 from tensorplay.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.saved import SavedTensor, alias, released_error
@@ -152,6 +153,10 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:  # noqa: ANN401 - what forward returns
         """Run ``forward`` and remember how gradients pass through it."""
+        return dispatch.call_function(cls.apply, cls._apply, args, {})
+
+    @classmethod
+    def _apply(cls, *args: Any) -> Any:  # noqa: ANN401 - as apply
         edges: tuple[Edge | None, ...] = ()
         if is_grad_enabled():
             edges = tuple(gradient_edge(a) if isinstance(a, Tensor) else None for a in args)

@@ -117,7 +117,7 @@ def _check_inputs(varied: list[Tensor]) -> None:
     for x in varied:
         if x.dtype is not dtypes.float64:
             raise DTypeError(f"gradcheck varies inputs of dtype float64, found {x.dtype}")
-        if any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
+        if x.numel() and any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
             raise GradientError("gradcheck cannot vary an expanded input; pass a clone() of it")
 
 

@@ -147,6 +147,8 @@ class Pointwise(Kind):
                     number_places.append(place)
             arguments[parameter.name] = None if parameter.role is Role.SIZES else argument
         self._supply_index(operator, values, recorder, arguments)
+        if self.result is not None:
+            self._declared_result(operator, values)  # refuses dtypes before the function meets them
         found = self._finish(operator, values, computation, self.scalar_fn(**arguments))
         program = recorder.finish(found)
         return Plan(computation, program.dtype, program, tuple(tensor_places), tuple(number_places))
@@ -235,7 +237,8 @@ class Pointwise(Kind):
         for name in kernels.inputs:
             if name not in inputs:
                 inputs[name] = _index_array(name, shape)
-        return run(kernels, inputs, shape, plan.result, out, plain=self.shape is not None)
+        operands = [] if self.shape is not None else [values[place] for place in plan.tensor_places]
+        return run(kernels, inputs, operands, shape, plan.result, out)
 
     # ---- lowering
 
@@ -516,6 +519,8 @@ def _apply(derivative: Derivative, known: Mapping[str, Any]) -> Any:  # noqa: AN
     arguments = tuple(known.get(each, each) if isinstance(each, str) else each for each in derivative.arguments)
     if derivative.operator is None:
         return arguments[0]
+    if len(arguments) == len(derivative.operator.signature.parameters):  # a companion takes every one
+        return door.call(derivative.operator, arguments)
     return door.call(derivative.operator, derivative.operator.signature.bind(arguments, {}))
 
 
@@ -582,20 +587,21 @@ def default_calls(operator: Operator) -> list[Values]:
                 }
             )
     for other in others:
-        call = _float_call(operator.signature, other)
+        call = _float_call(operator, other)
         if call is not None and call not in calls:
             calls.append(call)
     return calls
 
 
-def _float_call(signature: Signature, other: Mapping[str, object]) -> Values | None:
+def _float_call(operator: Operator, other: Mapping[str, object]) -> Values | None:
     values: list[object] = []
-    for parameter in signature.parameters:
+    shape = (1,) if getattr(operator.kind, "index_name", None) is None else (1, 1)
+    for parameter in operator.signature.parameters:
         if parameter.name in other:
             values.append(other[parameter.name])
         elif parameter.takes_tensor:
             kind = dtypes.bool_ if parameter.role is Role.MASK else dtypes.float32
-            values.append(TensorMeta((1,), kind))
+            values.append(TensorMeta(shape, kind))
         elif parameter.required:
             return None
         else:
@@ -616,7 +622,11 @@ def make_companion(operator: Operator, kind: Pointwise, name: str, reads: frozen
         Parameter(each, Role.TENSOR, _REQUIRED, keyword_only=False, optional=False, annotation="Tensor")
         for each in special
     ]
-    parameters += [each for each in own if each.name in reads or not each.takes_tensor or each.role is Role.STATIC]
+    parameters += [
+        each
+        for each in own
+        if each.name in reads or not each.takes_tensor or each.role is Role.STATIC or each.optional
+    ]
     title = companion_name(operator, kind, name, reads)
     places = {each.name: i for i, each in enumerate(parameters)}
 

@@ -21,6 +21,7 @@ from tensorplay.ops.library.windows import (
     convolve_images_adjoint,
     convolve_weight_adjoint,
     make_windows,
+    meta_of,
     narrow,
     wide,
 )
@@ -81,6 +82,7 @@ def convolution(
     (N, C, H, W), ``w`` (O, C / groups, kh, kw), and each group of output channels reads its own
     group of input channels. Computed as a matrix product over the windows' columns (im2col).
     """
+    _convolution_meta(meta_of(input), meta_of(weight), stride, padding, dilation, groups)
     windows = _windows(input.shape, weight.shape, stride, padding, dilation, groups)
     return narrow(convolve(wide(input), wide(weight), windows, groups), input)
 
@@ -115,7 +117,7 @@ def _() -> Iterator[Sample]:
 
 
 def _input_grad_meta(
-    grad: TensorMeta,
+    grad_output: TensorMeta,
     weight: TensorMeta,
     input_size: Shape,
     stride: Two,
@@ -124,44 +126,46 @@ def _input_grad_meta(
     groups: int,
 ) -> TensorMeta:
     windows = _windows(input_size, weight.shape, stride, padding, dilation, groups)
-    _check_grad(grad, (input_size[0], weight.shape[0], *windows.output))
-    return _common(grad, weight, input_size)
+    _check_grad(grad_output, (input_size[0], weight.shape[0], *windows.output))
+    return _common(grad_output, weight, input_size)
 
 
-def _check_grad(grad: TensorMeta, shape: Shape) -> None:
-    if grad.shape != shape:
+def _check_grad(grad_output: TensorMeta, shape: Shape) -> None:
+    if grad_output.shape != shape:
         raise ShapeError(
-            f"convolution: a gradient has the shape of the result, {tuple(shape)}, not {tuple(grad.shape)}"
+            f"convolution: a gradient has the shape of the result, {tuple(shape)}, not {tuple(grad_output.shape)}"
         )
 
 
 @structured(meta=_input_grad_meta, public=False)
 def convolution_input_grad(
-    grad: Array, weight: Array, input_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad_output: Array, weight: Array, input_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Array:
     """The adjoint of `convolution` in the images: every term is added where it was read (col2im)."""
-    windows = _windows(tuple(input_size), weight.shape, stride, padding, dilation, groups)
-    return narrow(convolve_images_adjoint(wide(grad), wide(weight), windows, groups), grad)
+    size = tuple(input_size)
+    _input_grad_meta(meta_of(grad_output), meta_of(weight), size, stride, padding, dilation, groups)
+    windows = _windows(size, weight.shape, stride, padding, dilation, groups)
+    return narrow(convolve_images_adjoint(wide(grad_output), wide(weight), windows, groups), grad_output)
 
 
-@convolution_input_grad.gradient("grad")
+@convolution_input_grad.gradient("grad_output")
 def _(
-    grads: tuple[Tensor, ...], weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad: Tensor, weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Tensor:
-    return convolution(grads[0], weight, stride, padding, dilation, groups)
+    return convolution(grad, weight, stride, padding, dilation, groups)
 
 
 @convolution_input_grad.gradient("weight")
 def _(
-    grads: tuple[Tensor, ...],
     grad: Tensor,
+    grad_output: Tensor,
     weight: TensorMeta,
     stride: Pair,
     padding: Pair,
     dilation: Pair,
     groups: int,
 ) -> Tensor:
-    return convolution_weight_grad(grad, grads[0], weight.shape, stride, padding, dilation, groups)
+    return convolution_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)
 
 
 @convolution_input_grad.sample
@@ -173,7 +177,7 @@ def _() -> Iterator[Sample]:
 
 
 def _weight_grad_meta(
-    grad: TensorMeta,
+    grad_output: TensorMeta,
     input: TensorMeta,
     weight_size: Shape,
     stride: Two,
@@ -182,37 +186,39 @@ def _weight_grad_meta(
     groups: int,
 ) -> TensorMeta:
     windows = _windows(input.shape, weight_size, stride, padding, dilation, groups)
-    _check_grad(grad, (input.shape[0], weight_size[0], *windows.output))
-    return _common(grad, input, weight_size)
+    _check_grad(grad_output, (input.shape[0], weight_size[0], *windows.output))
+    return _common(grad_output, input, weight_size)
 
 
 @structured(meta=_weight_grad_meta, public=False)
 def convolution_weight_grad(
-    grad: Array, input: Array, weight_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad_output: Array, input: Array, weight_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Array:
     """The adjoint of `convolution` in the weight: products of gradients and the columns they met."""
-    windows = _windows(input.shape, tuple(weight_size), stride, padding, dilation, groups)
-    return narrow(convolve_weight_adjoint(wide(grad), wide(input), windows, groups), grad)
+    size = tuple(weight_size)
+    _weight_grad_meta(meta_of(grad_output), meta_of(input), size, stride, padding, dilation, groups)
+    windows = _windows(input.shape, size, stride, padding, dilation, groups)
+    return narrow(convolve_weight_adjoint(wide(grad_output), wide(input), windows, groups), grad_output)
 
 
-@convolution_weight_grad.gradient("grad")
+@convolution_weight_grad.gradient("grad_output")
 def _(
-    grads: tuple[Tensor, ...], input: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad: Tensor, input: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Tensor:
-    return convolution(input, grads[0], stride, padding, dilation, groups)
+    return convolution(input, grad, stride, padding, dilation, groups)
 
 
 @convolution_weight_grad.gradient("input")
 def _(
-    grads: tuple[Tensor, ...],
     grad: Tensor,
+    grad_output: Tensor,
     input: TensorMeta,
     stride: Pair,
     padding: Pair,
     dilation: Pair,
     groups: int,
 ) -> Tensor:
-    return convolution_input_grad(grad, grads[0], input.shape, stride, padding, dilation, groups)
+    return convolution_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)
 
 
 @convolution_weight_grad.sample

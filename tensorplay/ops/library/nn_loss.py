@@ -9,7 +9,6 @@ from tensorplay.core.dtypes import int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, IndexRangeError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.gathering import check_index
-from tensorplay.ops.library.nn_lookup import refuse_negative
 from tensorplay.ops.library.nn_softmax import log_softmax
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -152,7 +151,7 @@ def _class_weights(
     classes = tp.where(counted, target, 0)
     if weight is None:
         return classes, ones
-    chosen = weight.index_select(0, refuse_negative(classes, weight.shape[0]).reshape(-1))
+    chosen = weight.index_select(0, classes.reshape(-1))
     return classes, chosen.reshape(classes.shape) * ones
 
 
@@ -172,7 +171,7 @@ def nll_loss(
     dim = _check_classes("nll_loss", input, target, weight)
     counted = target != ignore_index
     classes, weights = _class_weights(target, counted, weight, input)
-    places = refuse_negative(classes, input.shape[dim]).unsqueeze(dim)
+    places = classes.unsqueeze(dim)
     picked = input.gather(dim, places).squeeze(dim)
     losses = tp.where(counted, -picked * weights, 0.0)
     if reduction == "mean":

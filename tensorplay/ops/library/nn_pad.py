@@ -59,7 +59,7 @@ def _pad_constant(x: Tensor, dim: int, before: int, after: int, value: Number) -
     if inside.shape[dim] == 0:
         return base
     start = max(before, 0)
-    return base.slice_scatter(inside, dim, start, start + inside.shape[dim])
+    return tp.slice_scatter(base, inside, dim, start, start + inside.shape[dim])
 
 
 def _pad_by_index(x: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:

@@ -16,6 +16,7 @@ from tensorplay.ops.library.windows import (
     Windows,
     make_windows,
     max_pool,
+    meta_of,
     narrow,
     spread_windows,
     sum_windows,
@@ -80,6 +81,7 @@ def max_pool2d_with_indices(
     The first of equal values is taken; NaN is larger than any number; padding is never taken. See
     `max_pool2d` for the arguments.
     """
+    _max_meta(meta_of(input), kernel_size, stride, padding, dilation, ceil_mode)
     windows = _windows(
         "max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode
     )
@@ -187,6 +189,9 @@ def avg_pool2d(
     The sum is divided by the number of elements in the window, those in the padding counted as
     zeros (``count_include_pad``) or not at all, or by ``divisor_override``.
     """
+    _average_meta(
+        meta_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
     windows = _windows("avg_pool2d", input.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
     x = wide(input)
     divisors = _divisors(windows, count_include_pad, divisor_override).astype(x.dtype)
@@ -220,7 +225,7 @@ def _() -> Iterator[Sample]:
 
 
 def _average_grad_meta(
-    grad: TensorMeta,
+    grad_output: TensorMeta,
     input_size: Shape,
     kernel_size: Two,
     stride: Two | None,
@@ -231,14 +236,14 @@ def _average_grad_meta(
 ) -> TensorMeta:
     del count_include_pad, divisor_override
     windows = _windows("avg_pool2d", input_size, kernel_size, stride, padding, (1, 1), ceil_mode)
-    if grad.shape != (*input_size[:-2], *windows.output):
-        raise ShapeError(f"avg_pool2d: a gradient of shape {tuple(grad.shape)} is not one of its result")
-    return TensorMeta(input_size, grad.dtype, grad.device)
+    if grad_output.shape != (*input_size[:-2], *windows.output):
+        raise ShapeError(f"avg_pool2d: a gradient of shape {tuple(grad_output.shape)} is not one of its result")
+    return TensorMeta(input_size, grad_output.dtype, grad_output.device)
 
 
 @structured(meta=_average_grad_meta, public=False, linear=True)
 def avg_pool2d_input_grad(
-    grad: Array,
+    grad_output: Array,
     input_size: Size,
     kernel_size: Pair,
     stride: Pair | None,
@@ -249,15 +254,18 @@ def avg_pool2d_input_grad(
 ) -> Array:
     """The adjoint of `avg_pool2d`: each gradient, divided, is added to all places of its window."""
     size = tuple(input_size)
+    _average_grad_meta(
+        meta_of(grad_output), size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
     windows = _windows("avg_pool2d", size, kernel_size, stride, padding, (1, 1), ceil_mode)
-    g = wide(grad)
+    g = wide(grad_output)
     divisors = _divisors(windows, count_include_pad, divisor_override).astype(g.dtype)
-    return narrow(spread_windows(g / divisors, windows), grad)
+    return narrow(spread_windows(g / divisors, windows), grad_output)
 
 
-@avg_pool2d_input_grad.gradient("grad")
+@avg_pool2d_input_grad.gradient("grad_output")
 def _(
-    grads: tuple[Tensor, ...],
+    grad: Tensor,
     kernel_size: Pair,
     stride: Pair | None,
     padding: Pair,
@@ -266,7 +274,7 @@ def _(
     divisor_override: int | None,
 ) -> Tensor:
     return avg_pool2d(
-        grads[0], kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
@@ -306,6 +314,7 @@ def _cells(image: Shape, output: Size) -> Iterator[tuple[int, int, slice, slice]
 @structured(meta=_adaptive_meta, public=False, linear=True)
 def adaptive_cell_means(input: Array, output_size: Size) -> Array:
     """The means over a grid of cells that cover the image; neighbours overlap where it does not divide."""
+    _adaptive_meta(meta_of(input), output_size)
     x = wide(input)
     means = np.empty((*input.shape[:-2], *output_size), x.dtype)
     for i, j, rows, columns in _cells(input.shape[-2:], output_size):
@@ -324,24 +333,24 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 5, 4)), (1, 6))
 
 
-def _adaptive_grad_meta(grad: TensorMeta, input_size: Shape) -> TensorMeta:
-    return TensorMeta(input_size, grad.dtype, grad.device)
+def _adaptive_grad_meta(grad_output: TensorMeta, input_size: Shape) -> TensorMeta:
+    return TensorMeta(input_size, grad_output.dtype, grad_output.device)
 
 
 @structured(meta=_adaptive_grad_meta, public=False, linear=True)
-def adaptive_cell_means_input_grad(grad: Array, input_size: Size) -> Array:
+def adaptive_cell_means_input_grad(grad_output: Array, input_size: Size) -> Array:
     """The adjoint of `adaptive_cell_means`."""
-    g = wide(grad)
+    g = wide(grad_output)
     out = np.zeros(tuple(input_size), g.dtype)
-    for i, j, rows, columns in _cells(tuple(input_size)[-2:], grad.shape[-2:]):
+    for i, j, rows, columns in _cells(tuple(input_size)[-2:], grad_output.shape[-2:]):
         area = (rows.stop - rows.start) * (columns.stop - columns.start)
         out[..., rows, columns] += (g[..., i, j] / area)[..., None, None]
-    return narrow(out, grad)
+    return narrow(out, grad_output)
 
 
-@adaptive_cell_means_input_grad.gradient("grad")
-def _(grads: tuple[Tensor, ...], grad: TensorMeta) -> Tensor:
-    return adaptive_cell_means(grads[0], grad.shape[-2:])
+@adaptive_cell_means_input_grad.gradient("grad_output")
+def _(grad: Tensor, grad_output: TensorMeta) -> Tensor:
+    return adaptive_cell_means(grad, grad_output.shape[-2:])
 
 
 @adaptive_cell_means_input_grad.sample

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from tensorplay import _C
 from tensorplay.core.errors import ArgumentValueError, ShapeError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.kinds.pointwise import dtype_of
 
 Array: TypeAlias = NDArray[Any]
 Two: TypeAlias = tuple[int, int]
@@ -114,6 +116,11 @@ def make_windows(
             f"images of shape ({height}, {width}) with padding {tuple(padding)}"
         )
     return Windows((height, width), kernel, stride, padding, dilation, output)  # type: ignore[arg-type]  # two
+
+
+def meta_of(x: Array) -> TensorMeta:
+    """Return the metadata by which a meta rule checks an array."""
+    return TensorMeta(x.shape, dtype_of(x))
 
 
 def wide(x: Array) -> Array:
