@@ -202,7 +202,9 @@ def test_conversions(interpreter, dtype):
             right = np.asarray(TABLE["to_dtype"].array(x, dtype=target))
             if target in {dtypes.float16, dtypes.bfloat16} or x.dtype == ml_dtypes.bfloat16:
                 right = right.astype(np.float64)
-            np.testing.assert_array_equal(result.astype(right.dtype), right, err_msg=f"{dtype.name} to {target.name}")
+            np.testing.assert_array_equal(
+                result.astype(right.dtype), right, err_msg=f"{dtype.name} to {target.name}"
+            )
 
 
 def test_philox_gives_the_bits_of_eager(interpreter):

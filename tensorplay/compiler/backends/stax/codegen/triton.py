@@ -586,5 +586,10 @@ def is_plain(constant: Constant) -> bool:
 
 
 def needs_rule(source: DType, target: DType) -> bool:
-    """Say whether a conversion needs more than Triton's own: to bool, and from real numbers to integers."""
-    return target.kind == "b" or (source.kind == "f" and target.kind in "iu")
+    """Say whether a conversion needs more than Triton's own.
+
+    That is to bool, from real numbers to integers, and to bfloat16 from what isn't float32, which rounds twice.
+    """
+    if target.kind == "b" or (source.kind == "f" and target.kind in "iu"):
+        return True
+    return target is dtypes.bfloat16 and source is not dtypes.float32

@@ -89,10 +89,11 @@ def tp_signbit(x):
 def tp_fmod(a, b):
     if a.dtype.is_floating():
         return libdevice.fmod(a, b)
+    elif a.dtype.is_int_signed():
+        trivial = (b == 0) | (b == -1)
+        return tl.where(trivial, 0, a % tl.where(trivial, 1, b))
     else:
-        zero = b == 0
-        minus = (b + 1) == 0
-        return tl.where(zero | minus, 0, a % tl.where(zero | minus, 1, b))
+        return tl.where(b == 0, 0, a % tl.where(b == 0, 1, b))
 
 
 @triton.jit
@@ -112,17 +113,16 @@ def tp_floordiv(a, b):
         whole = tp_div(a, b)
         floor = tl.where(quotient == 0.0, libdevice.copysign(tl.zeros_like(floor), whole), floor)
         return tl.where(b == 0.0, whole, floor)
-    else:
+    elif a.dtype.is_int_signed():
         zero = b == 0
-        minus = (b + 1) == 0
-        if a.dtype.is_int_signed():
-            safe = tl.where(zero | minus, 1, b)
-            quotient = a // safe
-            part = a - quotient * safe
-            quotient = tl.where((part != 0) & ((part < 0) != (safe < 0)), quotient - 1, quotient)
-            return tl.where(zero, 0, tl.where(minus, 0 - a, quotient))
-        else:
-            return tl.where(zero, 0, a // tl.where(zero, 1, b))
+        minus = b == -1
+        safe = tl.where(zero | minus, 1, b)
+        quotient = a // safe
+        part = a - quotient * safe
+        quotient = tl.where((part != 0) & ((part < 0) != (safe < 0)), quotient - 1, quotient)
+        return tl.where(zero, 0, tl.where(minus, 0 - a, quotient))
+    else:
+        return tl.where(b == 0, 0, a // tl.where(b == 0, 1, b))
 
 
 @triton.jit
@@ -130,16 +130,17 @@ def tp_pow(a, b):
     if a.dtype.is_floating():
         return libdevice.pow(a, b)
     else:
+        width: tl.constexpr = a.dtype.primitive_bitwidth
         result = tl.zeros_like(a) + 1
         power = a
         left = b
-        for _ in tl.static_range(a.dtype.primitive_bitwidth):
+        for _ in tl.static_range(width):
             result = tl.where((left & 1) != 0, result * power, result)
             power = power * power
             left = left >> 1
         if a.dtype.is_int_signed():
             unit = tl.where((b & 1) != 0, a, 1)
-            one = (a == 1) | ((a + 1) == 0)
+            one = (a == 1) | (a == -1)
             return tl.where(b < 0, tl.where(one, unit, 0), result)
         else:
             return result
@@ -171,9 +172,11 @@ def tp_truncate(x, dtype: tl.constexpr):
 
 
 @triton.jit
-def tp_convert(x, dtype: tl.constexpr):
+def tp_convert_wide(x, dtype: tl.constexpr):
     if dtype == tl.int1:
         return x != 0
+    elif dtype == tl.bfloat16:
+        return x.to(tl.float32).to(tl.bfloat16)
     elif x.dtype.is_floating() and dtype.is_int():
         if dtype == tl.uint64:
             high = (x >= 9223372036854775808.0) & (x < 18446744073709551616.0)
@@ -185,6 +188,14 @@ def tp_convert(x, dtype: tl.constexpr):
             return tp_truncate(x, tl.int32).to(dtype)
     else:
         return x.to(dtype)
+
+
+@triton.jit
+def tp_convert(x, dtype: tl.constexpr):
+    if x.dtype == tl.float16 or x.dtype == tl.bfloat16:
+        return tp_convert_wide(x.to(tl.float32), dtype)
+    else:
+        return tp_convert_wide(x, dtype)
 
 
 @triton.jit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.compiler.backends.stax import codecache
+from tensorplay.core.config import config
 from tensorplay.core.errors import CompilerNotFoundError
 
 if TYPE_CHECKING:
@@ -40,15 +41,18 @@ def compile_ptx(
         signature={**signature, **dict.fromkeys(constants, "constexpr")},
         constexprs=constants,
     )
-    compiled = triton.compile(
-        source,
-        target=GPUTarget("cuda", target.capability, target.warp_size),
-        options={
-            "num_warps": kernel.warps,
-            "enable_fp_fusion": False,
-            "enable_reflect_ftz": False,
-        },
-    )
+    options = {
+        "num_warps": kernel.warps,
+        "enable_fp_fusion": False,
+        "enable_reflect_ftz": False,
+    }
+    with triton.knobs.cache.scope():
+        triton.knobs.cache.dir = str(config.cache_dir / "triton-compiler")
+        compiled = triton.compile(
+            source,
+            target=GPUTarget("cuda", target.capability, target.warp_size),
+            options=options,
+        )
     text: str = compiled.asm["ptx"]
     return text
 
