@@ -28,6 +28,8 @@ def numpy_dtype(name: str) -> np.dtype[np.generic]:
 
 def array_of(values: object, dtype: str) -> Array:
     """An array of `dtype`, rounded once from float64 or taken as integers."""
+    if dtype == "uint64" and not isinstance(values, np.ndarray):
+        return np.array(values, dtype=np.uint64)  # NumPy reads a list of large integers as floats
     return np.array(values).astype(numpy_dtype(dtype))
 
 

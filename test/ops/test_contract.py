@@ -22,6 +22,7 @@ from tensorplay.ops.kinds import Composite, Index, Pointwise, Reduction, View
 from tensorplay.ops.kinds.index import Gather, Pieces, Scatter
 from tensorplay.ops.registry import to_metas
 from tensorplay.ops.registry import tp as registry
+from tensorplay.ops.samples import Arg
 
 OPERATORS = operators()
 every_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name)
@@ -87,7 +88,11 @@ def test_normalized_calls_bind_to_themselves(operator):
         shown_args, shown_kwargs = overload.normalize(args, kwargs)
         again = overload.bind(shown_args, shown_kwargs)
         assert len(again) == len(values)
-        assert all(a is b or a == b for a, b in zip(again, values, strict=True) if not isinstance(a, (tp.Tensor, tuple)))
+        assert all(
+            a is b or a == b
+            for a, b in zip(again, values, strict=True)
+            if not isinstance(a, (tp.Tensor, tuple))
+        )
         assert operator.overload_of(again) is overload
 
 
@@ -127,7 +132,9 @@ def test_half_precision_rounds_the_float32_result(operator):
         half = operator(*args, **kwargs)
         swap = {id(each): each.to(tp.float32) for each in halves}
         whole = operator(*replaced(args, swap), **replaced(kwargs, swap))
-        assert np.array_equal(half.float().numpy(), whole.to(half.dtype).float().numpy(), equal_nan=True)
+        assert np.array_equal(
+            half.float().numpy(), whole.to(half.dtype).float().numpy(), equal_nan=True
+        )
 
 
 # ---- interpretations of a kind agree ------------------------------------------------------------------
@@ -149,7 +156,12 @@ def test_expression_equals_kernel(operator):
         grids = np.indices(eager.shape, np.int64)
         linear = np.arange(eager.numel(), dtype=np.int64).reshape(eager.shape)
         found = operator.kind.expression(
-            operator, to_metas(values), handler, loaded, [handler.of(each) for each in grids], handler.of(linear)
+            operator,
+            to_metas(values),
+            handler,
+            loaded,
+            [handler.of(each) for each in grids],
+            handler.of(linear),
         )
         assert found.dtype is eager.dtype
         data = np.broadcast_to(found.data, eager.shape)
@@ -185,10 +197,16 @@ def test_folding_the_monoid_equals_the_kernel(operator):
             one = {
                 1: lambda e=element: (e,),
                 2: lambda e=element, k=k: (e, handler.constant(k, tp.int64)),
-                3: lambda e=element: (e, handler.constant(0.0, e.dtype), handler.constant(1.0, e.dtype)),
+                3: lambda e=element: (
+                    e,
+                    handler.constant(0.0, e.dtype),
+                    handler.constant(1.0, e.dtype),
+                ),
             }[kind.monoid.components]()
             state = one if state is None else kind.monoid.combine(state, one)
-        found = kind.after(operator, to_metas(values), state, handler.constant(count, state[0].dtype))
+        found = kind.after(
+            operator, to_metas(values), state, handler.constant(count, state[0].dtype)
+        )
         assert found.dtype is eager.dtype
         data = np.broadcast_to(found.data, [array.shape[i] for i in kept]).reshape(eager.shape)
         wanted = eager.numpy()
@@ -196,7 +214,9 @@ def test_folding_the_monoid_equals_the_kernel(operator):
             assert np.array_equal(data, wanted), sample
         else:
             tolerance = 1e-2 if wanted.dtype.itemsize == 2 else 1e-5
-            np.testing.assert_allclose(data.astype(np.float64), wanted.astype(np.float64), tolerance, 1e-30)
+            np.testing.assert_allclose(
+                data.astype(np.float64), wanted.astype(np.float64), tolerance, 1e-30
+            )
 
 
 @of_kind(View)
@@ -254,7 +274,9 @@ def test_form_equals_the_kernel(operator):
         form = operator.kind.form(operator, to_metas(values))
         found = run_form(operator, form, values)
         np.testing.assert_allclose(
-            found.astype(np.float64), eager.numpy().astype(np.float64), 1e-2 if eager.itemsize == 2 else 1e-6
+            found.astype(np.float64),
+            eager.numpy().astype(np.float64),
+            1e-2 if eager.itemsize == 2 else 1e-6,
         )
         assert found.shape == eager.shape
 
@@ -263,11 +285,12 @@ def run_form(operator, form, values):
     def array_of(name):
         base, _, item = name.partition(".")
         value = values[operator.signature.places[base]]
-        return (value[int(item)] if item else value).numpy()
+        found = value[int(item)] if item else value
+        return found.numpy() if isinstance(found, tp.Tensor) else np.asarray(found)
 
-    def read(name, index, size):
+    def read(name, index, size, *, wraps=True):
         place = int(array_of(name)[tuple(index)])
-        place = place + size if place < 0 else place
+        place = place + size if place < 0 and wraps else place
         assert 0 <= place < size
         return place
 
@@ -281,12 +304,16 @@ def run_form(operator, form, values):
             wide = result.astype(np.float32) if result.dtype.itemsize == 2 else result
             for i in np.ndindex(*form.domain):
                 place = tuple(form.place(list(i), read))
-                value = array_of(form.value)[tuple(form.value_place(list(i)))]
+                values_given = array_of(form.value)
+                value = values_given[tuple(form.value_place(list(i)))] if values_given.ndim else values_given
                 if form.combine is None:
                     wide[place] = value
                 else:
                     handler = ArrayHandler()
-                    pair = handler.of(np.asarray(wide[place])), handler.of(np.asarray(value, wide.dtype))
+                    pair = (
+                        handler.of(np.asarray(wide[place])),
+                        handler.of(np.asarray(value, wide.dtype)),
+                    )
                     wide[place] = form.combine.combine((pair[0],), (pair[1],))[0].data
             result = wide.astype(result.dtype)
         case Pieces():
@@ -295,9 +322,16 @@ def run_form(operator, form, values):
             for i in np.ndindex(*form.shape):
                 for piece in form.pieces:
                     conditions = piece.conditions(list(i))
-                    if all(c.low <= c.value < c.high and (c.value - c.low) % c.step == 0 for c in conditions):
+                    if all(
+                        c.low <= c.value < c.high and (c.value - c.low) % c.step == 0
+                        for c in conditions
+                    ):
                         source = piece.source
-                        result[i] = array_of(source)[tuple(piece.place(list(i)))] if isinstance(source, str) else source
+                        result[i] = (
+                            array_of(source)[tuple(piece.place(list(i)))]
+                            if isinstance(source, str)
+                            else source
+                        )
                         break
     return result
 
@@ -310,8 +344,17 @@ def differentiable_calls(operator):
     for sample in good_samples(operator):
         args, kwargs = build_call(operator, float64_sample(sample))
         floats = [each for each in tensors_in((args, kwargs)) if each.dtype is tp.float64]
-        if floats and not any(each.isnan().any() or each.isinf().any() for each in floats if each.numel()):
+        if floats and not has_given_floats((sample.args, sample.kwargs)):
             yield args, kwargs, floats
+
+
+def has_given_floats(value):
+    """Exact values hold ties, NaN and infinities, where a difference says nothing."""
+    if isinstance(value, Arg):
+        return value.values is not None and value.dtype.is_floating_point
+    if isinstance(value, dict):
+        return has_given_floats(tuple(value.values()))
+    return isinstance(value, (tuple, list)) and any(has_given_floats(each) for each in value)
 
 
 def has_gradient(operator):
@@ -337,7 +380,9 @@ def weighted(outputs, weights):
 
 
 STEP = 1e-6
-ROUNDING = frozenset({"floor", "ceil", "trunc", "round", "sign", "floor_divide", "frac", "nextafter"})
+ROUNDING = frozenset(
+    {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "frac", "nextafter"}
+)
 
 
 @every_operator
@@ -370,8 +415,18 @@ def test_gradient_is_the_slope(operator):
             moved = {id(a): a + d * (sign * STEP) for a, d in zip(floats, directions, strict=True)}
             found = outputs_of(operator, replaced(args, moved), replaced(kwargs, moved))
             values.append(float(weighted(found[: len(weights)], weights)))
+        if not np.isfinite(values).all():
+            continue  # the variance of one number, the logarithm of an empty sum
         difference = (values[0] - values[1]) / (2 * STEP)
-        scale = max(1.0, abs(difference), sum(float((g * d).abs().sum()) for g, d in zip(grads, directions, strict=True) if g is not None))
+        scale = max(
+            1.0,
+            abs(difference),
+            sum(
+                float((g * d).abs().sum())
+                for g, d in zip(grads, directions, strict=True)
+                if g is not None
+            ),
+        )
         assert abs(slope - difference) < 1e-6 * scale + 1e-6, (args, slope, difference)
 
 
@@ -391,7 +446,10 @@ def test_second_gradient_is_the_slope_of_the_first(operator):
             if not outputs:
                 return None
             grads = tp.autograd.grad(
-                weighted(outputs, weights_like(outputs)), points, create_graph=create_graph, allow_unused=True
+                weighted(outputs, weights_like(outputs)),
+                points,
+                create_graph=create_graph,
+                allow_unused=True,
             )
             total = None
             for grad, probe in zip(grads, probes, strict=True):
@@ -408,13 +466,24 @@ def test_second_gradient_is_the_slope_of_the_first(operator):
             grads = tp.autograd.grad(first, leaves, allow_unused=True)
         else:
             grads = [None] * len(leaves)
-        found = sum(float((g * d).sum()) for g, d in zip(grads, directions, strict=True) if g is not None)
+        found = sum(
+            float((g * d).sum()) for g, d in zip(grads, directions, strict=True) if g is not None
+        )
         values = []
         for sign in (1, -1):
-            moved = [(a + d * (sign * STEP)).detach().requires_grad_() for a, d in zip(floats, directions, strict=True)]
+            moved = [
+                (a + d * (sign * STEP)).detach().requires_grad_()
+                for a, d in zip(floats, directions, strict=True)
+            ]
             values.append(float(slope(moved, create_graph=False)))
+        if not np.isfinite(values).all():
+            continue  # the variance of one number, the logarithm of an empty sum
         difference = (values[0] - values[1]) / (2 * STEP)
-        assert abs(found - difference) < 1e-5 * max(1.0, abs(difference)) + 1e-5, (args, found, difference)
+        assert abs(found - difference) < 1e-5 * max(1.0, abs(difference)) + 1e-5, (
+            args,
+            found,
+            difference,
+        )
 
 
 @every_operator
@@ -431,7 +500,8 @@ def test_tangent_is_the_transpose_of_the_gradient(operator):
             continue
         rng = np.random.default_rng(3)
         tangents = [
-            tp.from_numpy(rng.uniform(-1, 1, each.shape)) if each.dtype is tp.float64 else None for each in tensors
+            tp.from_numpy(rng.uniform(-1, 1, each.shape)) if each.dtype is tp.float64 else None
+            for each in tensors
         ]
         try:
             forward = operator.jvp(values, result, tangents)
@@ -440,18 +510,28 @@ def test_tangent_is_the_transpose_of_the_gradient(operator):
         weights = weights_like(outputs)
         left = 0.0
         if forward is not None:
-            forwards = [each for each in results_of(forward) if each is not None and each.dtype is tp.float64]
+            forwards = [
+                each
+                for each in results_of(forward)
+                if each is not None and each.dtype is tp.float64
+            ]
             assert [each.shape for each in forwards] == [each.shape for each in outputs]
             left = float(weighted(forwards, weights))
         pullback = operator.vjp(values, result, [each is not None for each in tangents])
         right = 0.0
         if pullback is not None:
             queue = list(weights)
-            grads = tuple(queue.pop(0) if each.dtype is tp.float64 else None for each in results_of(result))
+            grads = tuple(
+                queue.pop(0) if each.dtype is tp.float64 else None for each in results_of(result)
+            )
             found = pullback.pull(grads, pullback.saved, [each is not None for each in tangents])
             right = sum(
-                float((g * t).sum()) for g, t in zip(found, tangents, strict=True) if g is not None and t is not None
+                float((g * t).sum())
+                for g, t in zip(found, tangents, strict=True)
+                if g is not None and t is not None
             )
+        if np.isnan(left) and np.isnan(right):
+            continue  # the variance of one number
         assert abs(left - right) < 1e-9 * max(1.0, abs(left)) + 1e-9
 
 
@@ -467,7 +547,9 @@ def test_written_gradient_equals_the_derived_one(operator):
         written = operator.vjp(values, result, needs)
         derived = operator.kind.pullback(operator, values, result, needs)
         for a, b in zip(
-            written.pull((grad,), written.saved, needs), derived.pull((grad,), derived.saved, needs), strict=True
+            written.pull((grad,), written.saved, needs),
+            derived.pull((grad,), derived.saved, needs),
+            strict=True,
         ):
             if a is not None and b is not None:
                 np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-9, 1e-12)
@@ -489,9 +571,15 @@ def test_saved_tensors_are_those_that_the_derivative_reads(operator):
         if operator.gradients:
             continue
         read = set()
-        names = [p.name for p, v in zip(operator.signature.parameters, values, strict=True) if isinstance(v, tp.Tensor)]
+        names = [
+            p.name
+            for p, v in zip(operator.signature.parameters, values, strict=True)
+            if isinstance(v, tp.Tensor)
+        ]
         for name, need in zip(names, needs, strict=True):
-            program = operator.kind.differential(operator, values, name, tp.float64) if need else None
+            program = (
+                operator.kind.differential(operator, values, name, tp.float64) if need else None
+            )
             read |= set(program.inputs) - {"grad"} if program is not None else set()
         known = {**dict(zip(names, tensors, strict=True)), "result": result}
         wanted = {id(known[name]) for name in read if name in known}
@@ -508,7 +596,9 @@ def test_derivatives_at_kinks():
         assert tp.autograd.grad(function(zero).sum(), zero)[0].tolist() == [0.0, 0.0]
     a, b = (tp.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
     for function in (tp.maximum, tp.minimum):
-        assert [g.tolist() for g in tp.autograd.grad(function(a, b).sum(), [a, b])] == [[0.5, 0.5]] * 2
+        assert [g.tolist() for g in tp.autograd.grad(function(a, b).sum(), [a, b])] == [
+            [0.5, 0.5]
+        ] * 2
     x = tp.tensor([-2.0, -1.0, 0.0, 1.0, 2.0, float("nan")], requires_grad=True)
     assert tp.autograd.grad(x.clamp(-1, 1).sum(), x)[0].tolist() == [0.0, 1.0, 1.0, 1.0, 0.0, 1.0]
     y = tp.tensor([[1.0, 3.0, 3.0]], requires_grad=True)
@@ -543,7 +633,7 @@ def test_modes_see_operators_with_normalized_arguments():
         x = tp.ones(64, 128)
         (tp.relu(x + x) * 2).sum(-1)
     names = [name.removeprefix("tensorplay.ops.tp.") for name, _, _ in seen]
-    assert names == ["full.default", "add.Tensor", "relu.default", "mul.Scalar", "sum.dim_IntList"]
+    assert names == ["full.Scalar", "add.Tensor", "relu.default", "mul.Scalar", "sum.dim_IntList"]
     assert seen[1][2] == {"alpha": 1}
     assert seen[3][1] == (2,)
     assert seen[4][1:] == (([-1], False), {"dtype": tp.undefined})

@@ -4,7 +4,7 @@ Three forms, each an index function on plain arithmetic that lowering runs on ex
 integers; the eager kernel is NumPy's own and must agree.
 
 - `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where `read(name, indices, size)` reads
-  an index tensor (negative ones count from the end, others fail a bounds check: the adjoint is a scatter);
+  an index tensor under a bounds check (the adjoint is a scatter);
 - `Scatter`: element `i` of a value goes to `place(i, read)` of the result, which starts as a base; equal places are
   overwritten or combined by a monoid;
 - `Pieces`: the result is cut into boxes, each read from one operand at an affine place (cat, pad, slice_scatter).
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tensorplay.core.dtypes import Number
 from tensorplay.ops.kinds.kind import Kind
@@ -25,9 +25,18 @@ if TYPE_CHECKING:
     from tensorplay.ops.signature import Values
 
 Indices: TypeAlias = Sequence[Any]
-Read: TypeAlias = Callable[[str, Indices, int], Any]
-"""`read(parameter, indices, size)`: an index from an integer tensor, for a dimension of `size` elements. For a list of
-tensors the parameter is written `"indices.0"`."""
+class Read(Protocol):
+    """Reads an index for a dimension of `size` elements from an integer tensor.
+
+    Negative ones count from the end, or are refused where `wraps` is false. For a list of tensors the parameter is
+    written `"indices.0"`.
+    """
+
+    def __call__(self, parameter: str, indices: Indices, size: int, *, wraps: bool = True) -> Any:  # noqa: ANN401  # an index
+        """The index at `indices` of the tensor `parameter`."""
+        ...
+
+
 Place: TypeAlias = Callable[[Indices, Read], Indices]
 
 

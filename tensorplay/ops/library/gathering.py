@@ -1,8 +1,8 @@
 """Reading and writing along one dimension at places that a tensor names: gather, scatter, and their relatives.
 
 `gather` reads `input[…, index[i], …]`; `scatter` writes there and `scatter_add` adds there, each element of `index` telling the
-place along `dim` and its own position all other coordinates. Negative places count from the end, others outside the
-dimension are refused. `scatter_add` is the adjoint of `gather`.
+place along `dim` and its own position all other coordinates. Places outside `[0, size)` are refused. `scatter_add` is the
+adjoint of `gather`.
 
 >>> import tensorplay as tp
 >>> tp.gather(tp.tensor([10.0, 20.0, 30.0]), 0, tp.tensor([2, 0, 2]))
@@ -23,7 +23,8 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
 from tensorplay.ops.kinds.pointwise import dtype_of
-from tensorplay.ops.monoids import SUM
+from tensorplay.ops.monoids import SUM, Monoid
+from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ def check_index(name: str, index: Any) -> None:  # noqa: ANN401  # a meta or an 
 
 
 def in_range(name: str, places: Array, size: int) -> Array:
-    """Return places in `[0, size)`: negative ones count from the end, others raise."""
-    low, high = (places.min(initial=0), places.max(initial=-1))
-    if low < -size or high >= size:
+    """Return places that all lie in `[0, size)`; others raise."""
+    low, high = places.min(initial=0), places.max(initial=-1)
+    if low < 0 or high >= size:
         wrong = high if high >= size else low
         raise IndexRangeError(
             f"{name}: index {wrong} is out of range for a dimension of {size} elements"
         )
-    return np.where(places < 0, places + size, places)
+    return places
 
 
 def _grid(name: str, shape: Sequence[int], dim: int, places: Array) -> tuple[Array, ...]:
@@ -89,9 +90,9 @@ def _along(dim: int, input: TensorMeta, parameter: str) -> Any:  # noqa: ANN401 
 
     def place(i: Indices, read: Read) -> Indices:
         if input.ndim == 0:
-            read(parameter, i, 1)
+            read(parameter, i, 1, wraps=False)
             return []
-        there = read(parameter, i[: len(i)], input.shape[dim])
+        there = read(parameter, i, input.shape[dim], wraps=False)
         return [there if d == dim else each for d, each in enumerate(i)] if i else [there]
 
     return place
@@ -137,8 +138,8 @@ def _(
 
 @gather.sample
 def _() -> Iterator[Sample]:
-    yield sample(Arg((3, 4)), 1, Arg((3, 2), int64, values=[[0, 3], [-1, 1], [2, 2]]))
-    yield sample(Arg((3, 4), layout="transposed"), 0, Arg((2, 4), int32, -3, 3))
+    yield sample(Arg((3, 4)), 1, Arg((3, 2), int64, values=[[0, 3], [3, 1], [2, 2]]))
+    yield sample(Arg((3, 4), layout="transposed"), 0, Arg((2, 4), int32, 0, 3))
     yield sample(Arg((5,), layout="reversed"), 0, Arg((7,), int64, 0, 5))
     yield sample(Arg((3, 4)), 0, Arg((0, 4), int64))
     yield sample(Arg(()), 0, Arg((), int64, values=[0]))
@@ -202,12 +203,17 @@ def _scatter_meta_of(name: str) -> Any:  # noqa: ANN401  # a meta rule
     return meta
 
 
-def _scatter_form_of(name: str, combine: Any) -> Any:  # noqa: ANN401  # a form of a monoid or None
+def _scatter_form_of(name: str, combine: Monoid | None) -> Any:  # noqa: ANN401  # a form
     def form(input: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | Number) -> Scatter:
-        del src
         dim = layout.normalize_dim(name, dim, input.ndim)
+        is_tensor = isinstance(src, TensorMeta)
         return Scatter(
-            "input", "src", index.shape, _along(dim, input, "index"), lambda i: i, combine
+            base="input",
+            value="src",
+            domain=index.shape,
+            place=_along(dim, input, "index"),
+            value_place=lambda i: i if is_tensor else (),
+            combine=combine,
         )
 
     return form
@@ -296,13 +302,13 @@ def _scatter_tangent(
 
 @scatter.sample
 def _() -> Iterator[Sample]:
-    places = Arg((2, 3), int64, values=[[0, 2, 1], [1, 0, -1]])
-    yield sample(Arg((3, 3)), 0, Arg((1, 3), int64, values=[[0, -1, 1]]), Arg((1, 3)))
+    places = Arg((2, 3), int64, values=[[0, 2, 1], [1, 0, 3]])
+    yield sample(Arg((3, 3)), 0, Arg((1, 3), int64, values=[[0, 2, 1]]), Arg((1, 3)))
     yield sample(Arg((2, 4)), 1, places, Arg((2, 3), layout="transposed"))
     yield sample(Arg((2, 4)), 1, places, 1.5)
     yield sample(Arg((4,), layout="strided"), 0, Arg((0,), int64), Arg((0,)))
     yield bad(
-        IndexRangeError, "out of range", Arg((3,)), 0, Arg((1,), int64, values=[-4]), Arg((1,))
+        IndexRangeError, "out of range", Arg((3,)), 0, Arg((1,), int64, values=[-1]), Arg((1,))
     )
     yield bad(DTypeError, "src", Arg((3,)), 0, Arg((1,), int64, values=[0]), Arg((1,), float64))
 
@@ -337,9 +343,9 @@ def _(
 
 @scatter_add.sample
 def _() -> Iterator[Sample]:
-    places = Arg((2, 3), int64, values=[[0, 2, 0], [1, 1, -1]])
+    places = Arg((2, 3), int64, values=[[0, 2, 0], [1, 1, 3]])
     yield sample(Arg((2, 4)), 1, places, Arg((2, 3)))
-    yield sample(Arg((3,)), 0, Arg((5,), int32, -3, 3), Arg((6,), layout="reversed"))
+    yield sample(Arg((3,)), 0, Arg((5,), int32, 0, 3), Arg((6,), layout="reversed"))
     yield sample(Arg((3,), int64), 0, Arg((4,), int64, values=[1, 1, 1, 0]), Arg((4,), int64))
     yield bad(
         IndexRangeError, "out of range", Arg((3,)), 0, Arg((1,), int64, values=[3]), Arg((1,))
@@ -372,9 +378,9 @@ def _index_select_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather
 
     def place(i: Indices, read: Read) -> Indices:
         if input.ndim == 0:
-            read("index", [0] * index.ndim, 1)
+            read("index", [0] * index.ndim, 1, wraps=False)
             return []
-        there = read("index", [i[dim]] if index.ndim else [], input.shape[dim])
+        there = read("index", [i[dim]] if index.ndim else [], input.shape[dim], wraps=False)
         return [there if d == dim else each for d, each in enumerate(i)]
 
     return Gather("input", shape, place)
@@ -408,7 +414,7 @@ def _(
 
 @index_select.sample
 def _() -> Iterator[Sample]:
-    yield sample(Arg((3, 4)), 0, Arg((5,), int64, values=[2, 0, -1, 1, 2]))
+    yield sample(Arg((3, 4)), 0, Arg((5,), int64, values=[2, 0, 2, 1, 2]))
     yield sample(Arg((3, 4), layout="transposed"), -1, Arg((2,), int32, 0, 4))
     yield sample(Arg((3, 4)), 1, Arg((0,), int64))
     yield sample(Arg((3,)), 0, Arg((), int64, values=[1]))
@@ -431,6 +437,8 @@ def index_add(
         source = source * alpha
     if input.ndim == 0:
         return input.scatter_add(0, index.reshape(()), source)
+    size = input.shape[dim]
+    index = tp.where(index < 0, size, index)  # index_put counts negative ones from the end
     places: list[Tensor | None] = [None] * dim
     return input.index_put([*places, index.reshape(-1)], source, accumulate=True)
 
@@ -441,7 +449,7 @@ def _replaced(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
 
 @index_add.sample
 def _() -> Iterator[Sample]:
-    yield sample(Arg((3, 2)), 0, Arg((4,), int64, values=[0, 2, 0, -1]), Arg((4, 2)))
+    yield sample(Arg((3, 2)), 0, Arg((4,), int64, values=[0, 2, 0, 2]), Arg((4, 2)))
     yield sample(Arg((2, 3)), 1, Arg((2,), int32, values=[1, 1]), Arg((2, 2)), alpha=0.5)
     yield sample(Arg((3, 2)), 0, Arg((0,), int64), Arg((0, 2)))
     yield bad(

@@ -28,12 +28,12 @@ from tensorplay.core.layout import contiguous_strides
 from tensorplay.core.meta import TensorMeta
 from tensorplay.graph import Node, map_nodes
 from tensorplay.ops import kinds
-from tensorplay.ops.kinds.index import Condition, Gather, Piece, Pieces
+from tensorplay.ops.kinds.index import Condition, Gather, Piece, Pieces, Read
 from tensorplay.ops.kinds.index import Scatter as ScatterForm
 from tensorplay.ops.kinds.view import StridedView
 from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.signature import Values
-from tensorplay.ops.values import NO_ATTRS, TABLE, Value, square
+from tensorplay.ops.values import NO_ATTRS, TABLE, Value, square, where
 from tensorplay.ops.values import to_dtype as convert
 
 if TYPE_CHECKING:
@@ -540,12 +540,16 @@ def apply_instruction(name: str, *operands: Value) -> Value:
 
 def reader(
     call: Call, handler: SymbolicHandler, loaders: Mapping[str, PointwiseFn]
-) -> Callable[[str, Sequence[object], int], Expr]:
+) -> Read:
     """Return the function that an index form reads index tensors with."""
 
-    def read(name: str, indices: Sequence[object], size: int) -> Expr:
+    def read(name: str, indices: Sequence[object], size: int, *, wraps: bool = True) -> Expr:
         index = tuple(to_expr(cast("int | Expr", i)) for i in indices)
-        return handler.indirect(loaders[name](handler, index), size, call.operator.name)
+        value = loaders[name](handler, index)
+        if not wraps:  # out of range instead of counting from the end
+            value = convert(value, dtypes.int64)
+            value = where(value < 0, size, value)
+        return handler.indirect(value, size, call.operator.name)
 
     return read
 
