@@ -386,6 +386,17 @@ def tensor_from_data(
     requires_grad: bool = False,
 ) -> Tensor:
     """A new tensor that holds a copy of `data`: numbers, nested sequences, arrays or tensors."""
+    options: dict[str, Any] = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    options = {name: value for name, value in options.items() if value}
+    return dispatch.call_function(tensor_from_data, _tensor_from_data, (data,), options)  # type: ignore[no-any-return]
+
+
+def _tensor_from_data(
+    data: object,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     found = data._data("tensor()") if isinstance(data, Tensor) else _array_of(data)  # noqa: SLF001  # own class
     source = dtypes.from_numpy_dtype(_native(found).dtype)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
+from tensorplay import dispatch
 from tensorplay.autograd.engine import edge_key, propagate
 from tensorplay.autograd.grad_mode import set_grad_enabled
 from tensorplay.autograd.tensor_state import accumulate_grad, gradient_edge
@@ -64,6 +65,26 @@ def grad(
 
     No ``.grad`` is touched.
     """
+    options = {
+        "grad_outputs": grad_outputs,
+        "retain_graph": retain_graph,
+        "create_graph": create_graph,
+        "allow_unused": allow_unused,
+        "materialize_grads": materialize_grads,
+    }
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return dispatch.call_function(grad, _grad, (outputs, inputs), given)  # type: ignore[no-any-return]
+
+
+def _grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
     wanted = _tensors(inputs, "inputs")
     edges = []
     for i, tensor in enumerate(wanted):
@@ -105,6 +126,18 @@ def backward(
 
     With ``inputs``, to the ``.grad`` of these tensors only. Arguments are those of `grad`.
     """
+    dispatch.call_function(
+        backward, _backward, (tensors, grad_tensors, retain_graph, create_graph, inputs), {}
+    )
+
+
+def _backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Tensor | Sequence[Tensor] | None,
+) -> None:
     keep = create_graph if retain_graph is None else retain_graph
     targets: dict[tuple[int, int], Tensor] = {}
     edges: list[Edge] | None = None
