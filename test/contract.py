@@ -32,7 +32,7 @@ def bad_samples(operator: Operator) -> list[Sample]:
 def make_array(arg: Arg, rng: np.random.Generator) -> np.ndarray:
     """Values of an argument, well apart from one another so that finite differences meet no ties."""
     if arg.values is not None:
-        return np.array(arg.values, arg.dtype.numpy)
+        return np.array(arg.values, arg.dtype.numpy).reshape(arg.shape)
     count = int(np.prod(arg.shape))
     if arg.dtype.kind == "b":
         return rng.integers(0, 2, arg.shape).astype(bool)
@@ -42,7 +42,9 @@ def make_array(arg: Arg, rng: np.random.Generator) -> np.ndarray:
     cells = (rng.permutation(count) + 0.2 + 0.6 * rng.random(count)) / max(count, 1)
     grid = (arg.low + (arg.high - arg.low) * cells).reshape(arg.shape)
     if arg.dtype.kind == "c":
-        return (grid + 1j * rng.permutation(grid.reshape(-1)).reshape(arg.shape)).astype(arg.dtype.numpy)
+        return (grid + 1j * rng.permutation(grid.reshape(-1)).reshape(arg.shape)).astype(
+            arg.dtype.numpy
+        )
     return grid.astype(arg.dtype.numpy)
 
 
@@ -87,7 +89,11 @@ def in_float64(value: object) -> object:
 
 
 def float64_sample(sample: Sample) -> Sample:
-    return replace(sample, args=in_float64(sample.args), kwargs={k: in_float64(v) for k, v in sample.kwargs.items()})
+    return replace(
+        sample,
+        args=in_float64(sample.args),
+        kwargs={k: in_float64(v) for k, v in sample.kwargs.items()},
+    )
 
 
 def tensors_in(value: object) -> Iterator[tp.Tensor]:

@@ -72,11 +72,12 @@ class Gradient:
         """Read a rule's parameters."""
         reads: list[Read] = []
         for each in inspect.signature(function).parameters.values():
-            place = signature.places.get(each.name)
+            is_meta = isinstance(each.annotation, str) and "TensorMeta" in each.annotation
+            is_special = each.name in _SPECIAL and not is_meta
+            place = None if is_special else signature.places.get(each.name)
             if place is None and each.name not in _SPECIAL:
                 msg = f"{signature.name}: a gradient rule reads {each.name!r}, which is no parameter of {signature}"
                 raise RegistryError(msg)
-            is_meta = isinstance(each.annotation, str) and "TensorMeta" in each.annotation
             reads.append(Read(each.name, place, is_meta))
         return Gradient(names, function, tuple(reads))
 
@@ -137,7 +138,7 @@ def _meta_key(name: str) -> str:
 def _save(
     read: Read, values: Values, result: Any, saved: list[Any], slots: list[_Slot], fixed: dict[str, Any]  # noqa: ANN401
 ) -> None:
-    if read.name in {"grad", "grads", "needs"}:
+    if read.place is None and read.name in {"grad", "grads", "needs"}:
         return
     name = _meta_key(read.name) if read.is_meta else read.name
     if name in fixed or any(slot.name == name for slot in slots):

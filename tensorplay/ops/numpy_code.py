@@ -98,20 +98,19 @@ def allocate(shape: Sequence[int], strides: Sequence[int] | None, dtype: DType) 
 def run(
     kernels: Kernels,
     inputs: Mapping[str, Array],
+    operands: Sequence[Array],
     shape: tuple[int, ...],
     dtype: DType,
     out: Array | None,
-    *,
-    plain: bool,
 ) -> Array:
-    """Compute a program on arrays that broadcast to `shape`; `plain` results are contiguous whatever the inputs are."""
+    """Compute a program on arrays that broadcast to `shape`; the layout of the result follows from the `operands`."""
     arrays = [inputs[name] for name in kernels.inputs]
     disjoint = out is None
     if out is None:
         strides = None
-        if not plain and any(not each.flags.c_contiguous for each in arrays):
-            operands = [(each.shape, element_strides(each)) for each in inputs.values()]
-            strides = layout.pointwise_strides(shape, operands)
+        if any(not each.flags.c_contiguous for each in operands):
+            layouts = [(each.shape, element_strides(each)) for each in operands]
+            strides = layout.pointwise_strides(shape, layouts)
         out = allocate(shape, strides, dtype)
     if kernels.step_count > 1 and disjoint and out.size > _BLOCK and _blocks(kernels, arrays, out):
         return out

@@ -80,13 +80,18 @@ def linear_tangent(
     replaced: list[object] = []
     for value in values:
         if is_tensor(value):
-            replaced.append(queue.pop(0))
+            replaced.append(_tangent_or_zero(queue.pop(0), value))
         elif type(value) is tuple and any(is_tensor(each) for each in value):
-            replaced.append(tuple(_tangent_or_zero(queue.pop(0), each) for each in value))
+            replaced.append(
+                tuple(_tangent_or_zero(queue.pop(0), each) if is_tensor(each) else each for each in value)
+            )
         else:
             replaced.append(value)
     return door.call(operator, tuple(replaced))
 
 
 def _tangent_or_zero(tangent: Tensor | None, primal: Any) -> Tensor:  # noqa: ANN401  # a tensor
-    return primal * 0 if tangent is None else tangent
+    """The tangent; zeros where there is none; the argument itself where it cannot have one (an index)."""
+    if tangent is not None or not primal.dtype.is_differentiable:
+        return primal if tangent is None else tangent  # type: ignore[no-any-return]  # a tensor
+    return primal.new_zeros(primal.shape)  # type: ignore[no-any-return]

@@ -80,10 +80,8 @@ class Derivative:
 
     operator: Operator | None
     """None where the derivative is the gradient itself."""
-    arguments: tuple[str | Number, ...]
-    """`grad`, `result`, or names of parameters."""
-    tensors: tuple[str, ...]
-    """Those of them that may be tensors, without `grad`: what is saved."""
+    arguments: tuple[str | Number | None, ...]
+    """`grad`, `result`, or names of parameters; None for a tensor that is not read."""
 
 
 _PLAN_LIMIT = 4096
@@ -294,9 +292,10 @@ class Pointwise(Kind):
         companion = self.companion(operator, name, reads)
         special = (GRAD, RESULT) if RESULT in reads else (GRAD,)
         own = tuple(each.name for each in companion.signature.parameters[len(special) :])
-        names = (*special, *own)
-        tensors = tuple(each for each in names if each != GRAD and each in reads)
-        return Derivative(companion, names, tensors)
+        places = operator.signature.places
+        unread = {each for each in own if each not in reads and _has_dtype(values[places[each]])}
+        names = (*special, *(None if each in unread else each for each in own))
+        return Derivative(companion, names)
 
     def differential(
         self, operator: Operator, values: Values, name: str, compute: DType
@@ -540,10 +539,10 @@ def _as_known_operator(program: Program, signature: Signature) -> Derivative | N
     """A derivative that is `grad`, `-grad`, `grad * x` or `grad / x` as a call of that operator."""
     output = program.nodes[program.output]
     if isinstance(output, Input):
-        return Derivative(None, (GRAD,), ())
+        return Derivative(None, (GRAD,))
     if program.step_count != 1 or not isinstance(output, Step) or output.instruction.name not in _KNOWN:
         return None
-    arguments: list[str | Number] = []
+    arguments: list[str | Number | None] = []
     for place in output.operands:
         node = program.nodes[place]
         if isinstance(node, Step):
@@ -559,8 +558,7 @@ def _as_known_operator(program: Program, signature: Signature) -> Derivative | N
     if arguments[0] != GRAD:
         return None
     operator = registry_operator(_KNOWN[output.instruction.name])
-    reads = tuple(each for each in arguments[1:] if isinstance(each, str))
-    return Derivative(operator, tuple(arguments), reads)
+    return Derivative(operator, tuple(arguments))
 
 
 def differentiable_names(operator: Operator) -> list[str]:
@@ -634,7 +632,11 @@ def make_companion(operator: Operator, kind: Pointwise, name: str, reads: frozen
         grad: Value = arguments[grad_name]
         index: tuple[Value, ...] = () if kind.index_name is None else arguments[kind.index_name]
         unread = TensorMeta((1,) * len(index), grad.dtype)
-        values = tuple(_as_meta(arguments.get(each.name, unread), len(index)) for each in own)
+        found = [arguments.get(each.name, unread) for each in own]
+        values = tuple(
+            unread if value is None and each.role is Role.STATIC else _as_meta(value, len(index))
+            for each, value in zip(own, found, strict=True)
+        )
         program = kind.differential(operator, values, name, grad.dtype)
         if program is None:
             msg = f"{title}: the derivative is zero for these arguments"

@@ -94,6 +94,8 @@ class View(Kind):
     def _layout(self, meta: TensorMeta, arguments: tuple[object, ...]) -> _Layout:
         found = self.view_map(meta, *arguments)
         shape = tuple(found.shape)
+        if 0 in shape:
+            return _Layout(shape, layout.contiguous_strides(shape), 0)
         if found.strides is not None:
             return _Layout(shape, found.strides, 0)
         strides, offset = affine_layout(found, meta.strides)

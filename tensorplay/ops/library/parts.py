@@ -93,11 +93,17 @@ def _check_src(name: str, src: TensorMeta, wanted: Sequence[int]) -> None:
         raise ShapeError(msg)
 
 
-def _base_meta(input: TensorMeta, *_: object) -> TensorMeta:
-    return input.contiguous()
+def _like_base(form: Callable[..., Pieces]) -> Callable[..., TensorMeta]:
+    """The meta rule of a scatter: the base's shape, once the form has checked the arguments."""
+
+    def meta(input: TensorMeta, *arguments: Any) -> TensorMeta:  # noqa: ANN401  # the operator's
+        form(input, *arguments)
+        return input.contiguous()
+
+    return meta
 
 
-@index(meta=_base_meta, form=_slice_pieces, linear=True)
+@index(meta=_like_base(_slice_pieces), form=_slice_pieces, method=True, linear=True)
 def slice_scatter(  # noqa: PLR0913, PLR0917
     input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Array:
@@ -171,7 +177,7 @@ def _select_pieces(input: TensorMeta, src: TensorMeta, dim: int, index: int) -> 
     return Pieces(input.shape, (inside, _rest("input")))
 
 
-@index(meta=_base_meta, form=_select_pieces, linear=True)
+@index(meta=_like_base(_select_pieces), form=_select_pieces, method=True, linear=True)
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
     """`input` with index `index` of `dim` replaced by `src`."""
     place = layout.normalize_dim("select_scatter", dim, input.ndim)
@@ -239,7 +245,7 @@ def _diagonal_pieces(input: TensorMeta, src: TensorMeta, offset: int, dim1: int,
     return Pieces(input.shape, (inside, _rest("input")))
 
 
-@index(meta=_base_meta, form=_diagonal_pieces, linear=True)
+@index(meta=_like_base(_diagonal_pieces), form=_diagonal_pieces, method=True, linear=True)
 def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """`input` with a diagonal replaced by `src`."""
     result = np.array(input, order="C")
@@ -351,7 +357,7 @@ def _offset_of(array: Array) -> int:
     return -_C.reach(array)[0]
 
 
-@structured(meta=_base_meta)
+@structured(meta=lambda input, *_: input.contiguous(), linear=True)
 def as_strided_scatter(
     input: Array, src: Array, size: Size, stride: Size, storage_offset: int | None = None
 ) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,7 +111,7 @@ def _shifted(x: Tensor, distance: int) -> Tensor:
     n = x.shape[-1]
     from tensorplay.ops.registry import tp  # noqa: PLC0415  # cat and ones belong to other families
 
-    size = min(n, distance if distance > 0 else -distance)
+    size = builtins.min(n, distance if distance > 0 else -distance)
     ones = tp.ones((*x.shape[:-1], size), dtype=x.dtype)
     if distance > 0:
         found: Tensor = tp.cat([ones, x.narrow(-1, 0, n - size)], -1)
