@@ -30,7 +30,7 @@ from tensorplay.ops.values import TABLE
 
 MERGE = {
     "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum,
-    "any": np.logical_or, "all": np.logical_and,
+    "any": np.logical_or, "all": np.logical_and, "xor_sum": np.bitwise_xor,
 }  # fmt: skip
 
 
@@ -48,11 +48,15 @@ class Memory:
         if array.size == 0:
             return cls(np.zeros(0, array.dtype))
         start = array[tuple(-1 if t < 0 else 0 for t in steps)]
-        base = np.lib.stride_tricks.as_strided(
-            array[tuple(slice(-1, None) if t < 0 else slice(0, 1) for t in steps)],
-            (high - low + 1,),
-            (array.itemsize,),
-        ) if array.ndim else array.reshape(1)
+        base = (
+            np.lib.stride_tricks.as_strided(
+                array[tuple(slice(-1, None) if t < 0 else slice(0, 1) for t in steps)],
+                (high - low + 1,),
+                (array.itemsize,),
+            )
+            if array.ndim
+            else array.reshape(1)
+        )
         del start
         return cls(base, -low)
 
@@ -170,7 +174,9 @@ def run_segment(group, segment, env, ranges, local, memory, touched):
                 source = memory[buffer]
                 keep = np.ones(shape, bool) if mask is None else np.broadcast_to(found[mask], shape)
                 checked = where[keep] + source.shift
-                assert checked.size == 0 or (checked.min() >= 0 and checked.max() < source.flat.size)
+                assert checked.size == 0 or (
+                    checked.min() >= 0 and checked.max() < source.flat.size
+                )
                 result = np.zeros(shape, dtype.numpy)
                 result[keep] = source.flat[checked]
             case LoadLocal(name, dtype):
@@ -188,7 +194,9 @@ def run_segment(group, segment, env, ranges, local, memory, touched):
             case Reduce(kind, args, dtype):
                 assert not late
                 assert reduced
-                result = merge(kind, [np.broadcast_to(found[a], shape) for a in args], reduced, dtype)
+                result = merge(
+                    kind, [np.broadcast_to(found[a], shape) for a in args], reduced, dtype
+                )
             case Part(reduction, position, _):
                 assert late
                 result = found[reduction][position]
@@ -230,7 +238,9 @@ def write(target, where, data, mode):
     with np.errstate(all="ignore"):
         if mode in {"set", "overwrite"}:
             target[where] = data
-            if mode == "set":  # an output may overlap itself, as eager's view does; then values agree
+            if (
+                mode == "set"
+            ):  # an output may overlap itself, as eager's view does; then values agree
                 np.testing.assert_array_equal(target[where], data)
         else:
             ufunc = {"add": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[mode]

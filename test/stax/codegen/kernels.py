@@ -7,7 +7,7 @@ from stax import interpret
 
 from tensorplay.compiler.backends.stax.async_compile import AsyncCompile
 from tensorplay.compiler.backends.stax.codegen.cpp import print_kernel
-from tensorplay.compiler.backends.stax.index import Symbol, from_symbol
+from tensorplay.compiler.backends.stax.index import Symbol, from_symbol, to_expr
 from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Inner, Outer, Role
 from tensorplay.compiler.target import AVX2, AVX512, GENERIC, host_target
 from tensorplay.core import dtypes
@@ -24,7 +24,7 @@ def symbol(name, extent):
 
 
 def var(s):
-    return from_symbol(s)
+    return from_symbol(s) if s.extent > 1 else to_expr(0)
 
 
 def info(name, dtype, shape):

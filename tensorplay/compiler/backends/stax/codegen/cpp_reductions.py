@@ -147,23 +147,21 @@ class Accumulator:
 
     def merged(self, lanes: Lanes, names: tuple[str, ...], *, masked: bool) -> list[str]:
         """Return the statements that merge the current operands into cells of these names."""
-        values = [self.printer.operand(v, lanes) for v in self.args]
-        live = f"first_lanes<1, {lanes.width}>({lanes.live})" if masked else ""
+        value = self.first_operand(lanes, masked=masked)
         if self.kind in MONOIDS:
-            value = values[0]
-            if masked:
-                neutral = self.cells[0].vector(lanes.width)
-                value = f"where({live}, {value}, {neutral}({self.cells[0].start}))"
-            if not lanes.width:
-                merged = MONOIDS[self.kind].merge.format(names[0], f"{self.cells[0].lane}({value})")
-                return [f"{names[0]} = {merged};"]
-            return [f"{names[0]} = {MONOIDS[self.kind].merge.format(names[0], value)};"]
-        value = values[0]
-        if masked:
-            value = f"where({live}, {value}, {self.cells[0].vector(lanes.width)}({self.cells[0].start}))"
+            operand = value if lanes.width else f"{self.cells[0].lane}({value})"
+            return [f"{names[0]} = {MONOIDS[self.kind].merge.format(names[0], operand)};"]
         return [
             f"take_{self.kind[3:]}({names[0]}, {names[1]}, {value}, {self.index_operand(lanes)});"
         ]
+
+    def first_operand(self, lanes: Lanes, *, masked: bool) -> str:
+        """Return the value to merge; with ``masked``, the identity in lanes that don't exist."""
+        value = self.printer.operand(self.args[0], lanes)
+        if not masked:
+            return value
+        live = f"first_lanes<1, {lanes.width}>({lanes.live})"
+        return f"where({live}, {value}, {self.cells[0].vector(lanes.width)}({self.cells[0].start}))"
 
     def index_operand(self, lanes: Lanes) -> str:
         """Return the index operand of argmax in the type of its cell."""
@@ -188,24 +186,32 @@ class Accumulator:
         """Say whether the main and the left-over lanes have accumulators of their own."""
         return bool(lanes.width)
 
-    def update_array(self, lanes: Lanes, place: str, masked: bool) -> list[str]:
-        """Return the statements of one step on the arrays."""
+    def update_array(self, lanes: Lanes, place: str) -> list[str]:
+        """Return the statements of one step on the arrays, whose neighbours are the lanes."""
         names = tuple(f"{cell.name}_here" for cell in self.cells)
-        loads = [
+        pairs = list(zip(names, self.cells, strict=True))
+        lines = [
             f"auto {name} = load<{lanes.width}>({cell.name} + {place});"
             if lanes.width
             else f"auto {name} = {cell.name}[{place}];"
-            for name, cell in zip(names, self.cells, strict=True)
+            for name, cell in pairs
         ]
-        stores = [
-            f"store({cell.name} + {place}, {name});"
-            for name, cell in zip(names, self.cells, strict=True)
-        ]
-        lines = [*loads, *self.merged(lanes, names, masked=masked), *stores]
+        lines += self.merged(lanes, names, masked=False)
+        lines += (f"store({cell.name} + {place}, {name});" for name, cell in pairs)
         if self.is_scan:
-            lines.append(f"const auto tmp{self.number} = {names[0]};")
-            return lines
+            return [*lines, f"const auto tmp{self.number} = {names[0]};"]
         return ["{", *(f"    {line}" for line in lines), "}"]
+
+    def merge_into_array(self, lanes: Lanes, place: str, *, masked: bool) -> list[str]:
+        """Return the statements of one step that merges all lanes into one element of the arrays."""
+        names = tuple(f"{cell.name}[{place}]" for cell in self.cells)
+        values = [self.first_operand(lanes, masked=masked)]
+        if self.kind in MONOIDS:
+            monoid = MONOIDS[self.kind]
+            reduced = f"reduce({monoid.functor}, {values[0]})"
+            return [f"{names[0]} = {monoid.merge.format(names[0], reduced)};"]
+        arguments = ", ".join((*names, *values, self.index_operand(lanes)))
+        return [f"merge_{self.kind[3:]}({arguments});"]
 
     # ---- results -------------------------------------------------------------------------------------------------
 

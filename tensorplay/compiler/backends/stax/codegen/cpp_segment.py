@@ -273,8 +273,11 @@ class SegmentPrinter:
         accumulator = self.accumulators.get(number)
         if accumulator is None:
             self.out.add(*self.printer.lines(number, lanes))
+        elif self.across and self.reduced_lanes:
+            merged = accumulator.merge_into_array(lanes, self.place(), masked=self.masked(lanes))
+            self.out.add(*merged)
         elif self.across:
-            self.out.add(*accumulator.update_array(lanes, self.place(), self.masked(lanes)))
+            self.out.add(*accumulator.update_array(lanes, self.place()))
         else:
             self.out.add(*accumulator.update(lanes, self.masked(lanes)))
 
