@@ -18,10 +18,9 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from tensorplay.compiler.backends.stax import codecache, cpp_builder
-from tensorplay.compiler.backends.stax.wrapper import load_wrapper
 from tensorplay.core.config import config
 from tensorplay.ops.registry import Overload
 
@@ -116,6 +115,13 @@ def load_uncached(wrapper: str) -> Program:
 
     paths, _ = codecache.add(KIND, ".py", [codecache.digest_of(wrapper)], write)
     return load_wrapper(wrapper, paths[0])
+
+
+def load_wrapper(text: str, path: Path) -> Program:
+    """Run a wrapper module that lies at ``path`` (tracebacks show its lines); return its program."""
+    scope: dict[str, object] = {"__name__": f"tensorplay_{path.stem}", "__file__": str(path)}
+    exec(compile(text, str(path), "exec"), scope)  # noqa: S102  # the text is ours, and sealed
+    return cast("Program", scope["call"])
 
 
 def differences(key: ArtifactKey) -> list[str]:

@@ -1,5 +1,7 @@
 """From an operator graph to a program that runs: every stage one call, every result one frozen value.
 
+The stages are imported where they are called: a process that finds its artifact in the cache loads none of them.
+
 >>> from tensorplay.compiler.backends.stax import pipeline                     # doctest: +SKIP
 >>> print(pipeline.plan_graph(graph, target).schedule.text())                  # doctest: +SKIP
 """
@@ -11,13 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tensorplay.compiler.backends.stax import artifact_cache, verify
-from tensorplay.compiler.backends.stax.codegen import cpp
-from tensorplay.compiler.backends.stax.graph_lowering import lower_graph
-from tensorplay.compiler.backends.stax.memory import plan_memory
-from tensorplay.compiler.backends.stax.scheduler import schedule_program
-from tensorplay.compiler.backends.stax.sources import KernelSource, Sources
-from tensorplay.compiler.backends.stax.wrapper import print_wrapper
+from tensorplay.compiler.backends.stax import artifact_cache
 from tensorplay.compiler.target import CpuTarget
 from tensorplay.core.config import config
 from tensorplay.core.errors import CompileError
@@ -26,6 +22,7 @@ if TYPE_CHECKING:
     from tensorplay._C import Program
     from tensorplay.compiler.backends.stax.ir import LoopProgram
     from tensorplay.compiler.backends.stax.schedule import Plan, Schedule
+    from tensorplay.compiler.backends.stax.sources import Sources
     from tensorplay.compiler.options import Options
     from tensorplay.compiler.phases import OperatorGraph
     from tensorplay.compiler.target import Target
@@ -48,6 +45,11 @@ def plan_graph(
     write_backs: Mapping[str, str] = MappingProxyType({}),
 ) -> Stages:
     """Lower, schedule and plan a graph: all that comes before text. Needs no device and no compiler."""
+    from tensorplay.compiler.backends.stax import verify
+    from tensorplay.compiler.backends.stax.graph_lowering import lower_graph
+    from tensorplay.compiler.backends.stax.memory import plan_memory
+    from tensorplay.compiler.backends.stax.scheduler import schedule_program
+
     # Interpret the graph: values become functions of their indices, or buffers.
     program = lower_graph(graph, target, strict=strict)
     if config.verify:
@@ -67,6 +69,10 @@ def plan_graph(
 
 def print_sources(plan: Plan, target: Target, title: str = "program") -> Sources:
     """Print every kernel, and for a CPU the module that holds and calls them."""
+    from tensorplay.compiler.backends.stax.codegen import cpp
+    from tensorplay.compiler.backends.stax.sources import KernelSource, Sources
+    from tensorplay.compiler.backends.stax.wrapper import print_wrapper
+
     groups, buffers = plan.schedule.groups, plan.schedule.buffers
     if isinstance(target, CpuTarget):
         kernels = tuple(cpp.print_kernel(group, buffers, target) for group in groups)

@@ -1,6 +1,6 @@
-"""The wrapper: a plan and its kernels printed as a Python module, and such a module loaded.
+"""The wrapper: a plan and its kernels printed as a Python module.
 
-In: a `Plan` and the C++ text of each of its groups. Out: a module that a person can read, and its `call`, a
+In: a `Plan` and the C++ text of each of its groups. Out: a module that a person can read, which defines `call`, a
 `tensorplay._C.Program` that checks the inputs, allocates, launches, and returns the outputs in one step. For
 ``(relu(x + w) * 2).sum(-1)`` the module ends with
 
@@ -30,7 +30,7 @@ import keyword
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, assert_never, cast
+from typing import TYPE_CHECKING, Final, assert_never
 
 from tensorplay.compiler.backends.stax.schedule import BufferView, Extern, Group, Place
 from tensorplay.core.device import Device
@@ -39,9 +39,7 @@ from tensorplay.core.errors import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from tensorplay._C import Program
     from tensorplay.compiler.backends.stax.schedule import Plan
     from tensorplay.compiler.target import CpuTarget
 
@@ -61,13 +59,6 @@ INTO: Final = {"matmul": "matmul", "mm": "matmul", "bmm": "matmul"}
 def print_wrapper(plan: Plan, kernels: Mapping[str, str], target: CpuTarget, title: str) -> str:
     """Return the module's text; ``kernels`` has the C++ source of every group by its name."""
     return ModulePrinter(plan, kernels, target, title).text()
-
-
-def load_wrapper(text: str, path: Path) -> Program:
-    """Run a wrapper module that lies at ``path`` (tracebacks show its lines); return its program."""
-    scope: dict[str, object] = {"__name__": f"tensorplay_{path.stem}", "__file__": str(path)}
-    exec(compile(text, str(path), "exec"), scope)  # noqa: S102  # the text is ours, and sealed
-    return cast("Program", scope["call"])
 
 
 @dataclass(slots=True)
