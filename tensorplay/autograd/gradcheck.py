@@ -16,7 +16,7 @@ from tensorplay.autograd.grad_mode import enable_grad, no_grad
 from tensorplay.autograd.gradients import grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import DTypeError, GradientError
-from tensorplay.functions import from_numpy, zeros_like
+from tensorplay.functions import from_numpy
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def _reverse_jacobians(output: Tensor, varied: list[Tensor]) -> list[Matrix]:
     """Row by row: the gradient of each element of ``output``."""
     rows: list[list[Matrix]] = [[] for _ in varied]
     for k in range(output.numel()):
-        seed = zeros_like(output.detach())
-        _flat(seed)[k] = 1.0
-        grads = grad([output], varied, [seed], retain_graph=True, allow_unused=True)
+        seed = np.zeros(output.shape)
+        seed.ravel()[k] = 1.0  # contiguous, so ravel is a view
+        grads = grad([output], varied, [from_numpy(seed)], retain_graph=True, allow_unused=True)
         for row, x, g in zip(rows, varied, grads, strict=True):
             row.append(np.zeros(x.numel()) if g is None else g.detach().numpy().ravel())
     return [
@@ -179,7 +179,3 @@ def _compare(analytic: Matrix, numeric: Matrix, what: str, atol: float, rtol: fl
         f"({int((~close).sum())} of {close.size} entries differ by more than {atol} + {rtol}·|value|)"
     )
 
-
-def _flat(tensor: Tensor) -> Matrix:
-    array: Matrix = tensor.numpy().reshape(-1)
-    return array

@@ -8,7 +8,12 @@ from checks import expect, tensor_of
 
 import tensorplay as tp
 from tensorplay.autograd import Function, grad, gradcheck, gradgradcheck, once_differentiable
-from tensorplay.core.errors import ArgumentError, GradientError, NotDifferentiableError, VersionError
+from tensorplay.core.errors import (
+    ArgumentError,
+    GradientError,
+    NotDifferentiableError,
+    VersionError,
+)
 
 
 def leaf(values, dtype="float32"):

@@ -165,7 +165,9 @@ def test_state_goes_out_and_in(make):
 def test_states_that_do_not_fit_are_refused():
     p, q = parameter(), parameter()
     one, two = optim.SGD([p], lr=0.1), optim.SGD([p, q], lr=0.1)
-    with pytest.raises(optim.OptimizerStateError, match=r"\[1\] parameters, the optimizer of \[2\]"):
+    with pytest.raises(
+        optim.OptimizerStateError, match=r"\[1\] parameters, the optimizer of \[2\]"
+    ):
         two.load_state_dict(one.state_dict())
 
 

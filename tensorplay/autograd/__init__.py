@@ -1,0 +1,51 @@
+"""Automatic differentiation in reverse mode: the engine, its front doors, grad modes, `Function`.
+
+In: tensors that require gradients, and operators with their pullbacks (`ops.gradient`). Out: nodes
+(`grad_fn`) behind every result, and gradients by `backward` and `grad`. Importing this package
+installs recording in the dispatcher and the methods below on `Tensor`.
+
+>>> import tensorplay as tp
+>>> x = tp.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+from tensorplay import dispatch
+from tensorplay.autograd import methods
+from tensorplay.autograd.function import Function, FunctionContext, once_differentiable
+from tensorplay.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tensorplay.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from tensorplay.autograd.gradients import backward, grad
+from tensorplay.autograd.inplace import on_write
+from tensorplay.autograd.node import Node, RemovableHandle
+from tensorplay.autograd.record import on_call
+
+dispatch.install_autograd(on_call, on_write)
+methods.install()
+
+__all__ = [
+    "Function",
+    "FunctionContext",
+    "GradcheckError",
+    "Node",
+    "RemovableHandle",
+    "backward",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "once_differentiable",
+    "set_grad_enabled",
+]

@@ -1,0 +1,37 @@
+"""The methods of `Tensor` that belong to autograd."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorplay.autograd.gradients import backward
+from tensorplay.autograd.tensor_state import register_hook, retain_grad, retains_grad
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def tensor_backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Add the gradients of this tensor (times ``gradient``) to the ``.grad`` of its leaves.
+
+    See `tensorplay.autograd.backward`.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def install() -> None:
+    """Put the methods on the class."""
+    for name, method in (
+        ("backward", tensor_backward),
+        ("register_hook", register_hook),
+        ("retain_grad", retain_grad),
+        ("retains_grad", property(retains_grad)),
+    ):
+        setattr(Tensor, name, method)

@@ -1,0 +1,89 @@
+"""Neural networks: modules, layers, losses, initialization.
+
+>>> import tensorplay as tp
+>>> net = tp.nn.Sequential(tp.nn.Flatten(), tp.nn.Linear(64, 10))
+>>> net(tp.zeros(5, 1, 8, 8)).shape
+(5, 10)
+"""
+
+from __future__ import annotations
+
+from tensorplay.nn import functional, init
+from tensorplay.nn.activations import (
+    ELU,
+    GELU,
+    Dropout,
+    Flatten,
+    Identity,
+    LeakyReLU,
+    LogSoftmax,
+    Mish,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+    Unflatten,
+)
+from tensorplay.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
+from tensorplay.nn.layers import BatchNorm1d, BatchNorm2d, Conv2d, Embedding, LayerNorm, Linear
+from tensorplay.nn.losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
+from tensorplay.nn.module import Module
+from tensorplay.nn.parameter import Parameter
+from tensorplay.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
+from tensorplay.nn.state import IncompatibleKeys, StateError
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "AdaptiveAvgPool2d",
+    "AvgPool2d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Conv2d",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Identity",
+    "IncompatibleKeys",
+    "L1Loss",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LogSoftmax",
+    "MSELoss",
+    "MaxPool2d",
+    "Mish",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "NLLLoss",
+    "Parameter",
+    "ParameterList",
+    "ReLU",
+    "ReLU6",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "Softmax",
+    "Softplus",
+    "StateError",
+    "Tanh",
+    "Unflatten",
+    "functional",
+    "init",
+]
