@@ -201,12 +201,22 @@ def _direct(
     if direct is None or captured.assigned or not isinstance(region.forward, _C.Program):
         return None
     structure = captured.structure
-    if structure == OutputSlot(0):
-        return region.forward, direct[0]
-    in_order = tuple(map(OutputSlot, range(len(direct))))
-    if type(structure) is tuple and structure == in_order and direct == tuple(range(len(direct))):
+    if isinstance(structure, OutputSlot):
+        return region.forward, direct[structure.index]
+    if (
+        type(structure) is tuple
+        and _slots_in_order(structure)
+        and direct == tuple(range(len(region.forward_graph.outputs)))
+    ):
         return region.forward, None
     return None
+
+
+def _slots_in_order(structure: tuple[object, ...]) -> bool:
+    """Whether a result is a flat tuple of the outputs, in order."""
+    return all(
+        isinstance(slot, OutputSlot) and slot.index == place for place, slot in enumerate(structure)
+    )
 
 
 def _runner(
@@ -215,8 +225,8 @@ def _runner(
     """Return a function that computes, assigns rebound places, and builds the result."""
     structure, places = captured.structure, captured.assigned
     first_assigned = captured.num_results
-    if structure == OutputSlot(0) and not places:
-        return lambda *tensors: compute(*tensors)[0]
+    if isinstance(structure, OutputSlot) and not places:
+        return lambda *tensors: compute(*tensors)[structure.index]
 
     def run(*tensors: Tensor) -> object:
         outputs = compute(*tensors)

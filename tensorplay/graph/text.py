@@ -6,7 +6,7 @@ arguments. `target_text` names a target by the path under which Python finds it.
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import TYPE_CHECKING, Final
 
 from tensorplay.graph.node import Node
@@ -46,6 +46,8 @@ def target_text(target: object) -> str:
     """Return the path under which Python finds a target, or what the target calls itself."""
     if isinstance(target, str):
         return target
+    if isinstance(target, MethodType) and isinstance(target.__self__, type):
+        return f"{target_text(target.__self__)}.{target.__name__}"
     if not isinstance(target, _NAMED):
         return str(target)
     owner = getattr(target, "__objclass__", target)

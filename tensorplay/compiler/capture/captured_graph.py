@@ -54,11 +54,20 @@ class Gate:
     answer: object
 
 
-@dataclass(frozen=True, slots=True)
 class OutputSlot:
-    """Stands for output number `index` of the graph in the structure of the result."""
+    """Stands for output number `index` of the graph in the structure of the result.
 
-    index: int
+    No dataclass, because those are containers there.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __repr__(self) -> str:
+        """Return text as in `<output 0>`."""
+        return f"<output {self.index}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import numpy as np
 
 from tensorplay import dispatch
 from tensorplay._C import Storage, TensorBase
+from tensorplay.autograd import backward
 from tensorplay.autograd.inplace import InPlaceWrite
 from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.compiler.capture.captured_graph import (
@@ -35,9 +36,10 @@ from tensorplay.compiler.capture.places import Place
 from tensorplay.compiler.capture.random_calls import draws_random_numbers
 from tensorplay.compiler.capture.sampling import Sampling
 from tensorplay.core.errors import CaptureError, DataNeededError
-from tensorplay.dispatch import FunctionMode, Target
+from tensorplay.dispatch import FunctionMode, OperatorMode, Target
 from tensorplay.graph import Graph, Node, SourceLine, map_leaves
 from tensorplay.graph.tracer import user_line
+from tensorplay.ops.registry import Overload
 from tensorplay.tensor import Tensor
 
 UNREADABLE: Final = frozenset({"data_ptr", "pickling", "__dlpack__"})
@@ -135,8 +137,15 @@ class CaptureMode(FunctionMode):
         memories = _memories_in((args, kwargs))
         versions = [memory.version for memory in memories]
         self._follow_grad_mode()
+        if target is backward:
+            raise capture_error(
+                "backward() adds to .grad of tensors outside of it: call autograd.grad and return the "
+                "gradients, or call backward() on what the compiled function returns",
+                line,
+            )
         try:
-            result = _run(target, args, kwargs)
+            with MetadataOnly():
+                result = _without_data(_run(target, args, kwargs))
         except DataNeededError as error:
             raise capture_error(str(error), line) from error
         node = self._append(target, args, kwargs, line)
@@ -245,6 +254,30 @@ def capture_error(problem: str, line: SourceLine | None) -> CaptureError:
     """Return an error that names the user's line."""
     where = "" if line is None else f"\n  {line.location}"
     return CaptureError(f"the function can't be captured: {problem}{where}")
+
+
+class MetadataOnly(OperatorMode):
+    """Lets operators that make tensors from nothing make them without data."""
+
+    def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Run the meta rule where there is no tensor argument."""
+        operator = overload.operator
+        values = operator.signature.bind(args, kwargs)
+        if operator.tensors(values):
+            return dispatch.call(operator, values)
+        found = operator.kind.meta(operator, values)
+        if isinstance(found, tuple):
+            return tuple(map(dispatch.tensor_of_meta, found))
+        return dispatch.tensor_of_meta(found)
+
+
+def _without_data(result: Any) -> Any:  # noqa: ANN401  # what a public function returns
+    """Return a new tensor without its data, so that all that is captured has none."""
+    if not isinstance(result, Tensor) or result.array is None:
+        return result
+    twin = dispatch.tensor_of_meta(result.tensor_meta)
+    twin.requires_grad = result.requires_grad
+    return twin
 
 
 def _run(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -29,7 +29,9 @@ class Sampling(Interpreter):
 
     def add_inputs(self, inputs: Sequence[CapturedInput]) -> None:
         """Take copies of further inputs."""
-        for each, copied in zip(inputs, copy_memory([i.sample for i in inputs]), strict=True):
+        with dispatch.without_modes():
+            copies = copy_memory([each.sample for each in inputs])
+        for each, copied in zip(inputs, copies, strict=True):
             if each.sample.requires_grad:
                 copied.requires_grad_()
             self._values[each.node] = copied
