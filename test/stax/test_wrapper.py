@@ -1,5 +1,8 @@
 """The wrapper module: its text, what it checks, where buffers live, external calls, the cache of whole artifacts."""
 
+import os
+import subprocess
+import sys
 import traceback
 from types import SimpleNamespace
 
@@ -8,7 +11,7 @@ import pytest
 
 from tensorplay import _C
 from tensorplay._C import TensorBase
-from tensorplay.compiler.backends.stax import artifact_cache, codecache, wrapper
+from tensorplay.compiler.backends.stax import artifact_cache, choices, codecache, wrapper
 from tensorplay.compiler.backends.stax.artifact_cache import ArtifactKey
 from tensorplay.compiler.backends.stax.index import Symbol
 from tensorplay.compiler.backends.stax.schedule import (
@@ -22,12 +25,15 @@ from tensorplay.compiler.backends.stax.schedule import (
     Plan,
     Schedule,
 )
+from tensorplay.compiler.phases import OperatorGraphBuilder
 from tensorplay.compiler.target import AVX2, GENERIC
 from tensorplay.core import dtypes
 from tensorplay.core.config import config
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import float32, int64
 from tensorplay.core.errors import CompileError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.registry import tp
 
 
 def info(name, shape, dtype=float32, strides=None):
@@ -361,3 +367,76 @@ def test_the_digest_of_the_package_follows_contents_not_times(tmp_path, monkeypa
     assert artifact_cache.package_digest() == first != second
     helper.rename(package / "ops" / "other.py")
     assert artifact_cache.package_digest() not in {first, second}
+
+
+def graph_of(function, *shapes):
+    build = OperatorGraphBuilder()
+    return build.output(
+        function(build.call, *(build.input(TensorMeta(s, float32)) for s in shapes))
+    )
+
+
+def exp_of_sum(call, x):
+    return call(tp.exp.default, call(tp.add.Tensor, x, x))
+
+
+def test_every_fact_about_a_graph_is_in_the_key():
+    first = artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "options")
+    same = artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "options")
+    assert first == same
+    others = [
+        artifact_cache.artifact_key(graph_of(exp_of_sum, (9,)), GENERIC, "options"),
+        artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), AVX2, "options"),
+        artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "others"),
+        artifact_cache.artifact_key(
+            graph_of(lambda call, x: call(tp.exp.default, call(tp.add.Scalar, x, -0.0)), (8,)),
+            GENERIC,
+            "options",
+        ),
+        artifact_cache.artifact_key(
+            graph_of(lambda call, x: call(tp.exp.default, call(tp.add.Scalar, x, 0.0)), (8,)),
+            GENERIC,
+            "options",
+        ),
+    ]
+    assert len({k.name for k in (first, *others)}) == 6
+
+
+def test_a_graph_with_an_operator_from_elsewhere_has_no_key(monkeypatch):
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is not None
+    monkeypatch.setattr(tp.exp, "lowering", lambda x: x)
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
+    monkeypatch.undo()
+    monkeypatch.setattr(tp.exp, "family", "their_module")
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("MAX_NODES", 1), ("score_fusion", lambda a, b, c: None)]
+)
+def test_other_choices_while_the_program_runs_have_no_key(monkeypatch, name, value):
+    monkeypatch.setattr(choices, name, value)
+    assert list(artifact_cache.replaced_choices()) == [name]
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
+
+
+def test_a_warm_process_loads_no_stage_of_the_compiler(tmp_path):
+    program = """
+import sys
+import tensorplay as tp
+y = tp.compile(lambda x: (tp.exp(x) + 1).sum(-1), strict_native=True)(tp.zeros(3, 4))
+assert y.tolist() == [8.0] * 3
+stages = ("scheduler", "graph_lowering", "wrapper", "codegen.cpp", "schedule")
+sys.stdout.write(str(sum(f"tensorplay.compiler.backends.stax.{s}" in sys.modules for s in stages)))
+"""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "TP_CACHE_DIR": str(tmp_path), "TP_VERIFY": "0"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert found == ["5", "0"]
