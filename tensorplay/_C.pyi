@@ -157,9 +157,7 @@ ViewSpec: TypeAlias = tuple[Literal["view"], int, int, _Code, _Sizes, _Sizes]
 ResultSpec: TypeAlias = tuple[Literal["result"], _Code, _Sizes, _Sizes]
 ConstantSpec: TypeAlias = tuple[Literal["constant"], Array | TensorBase]
 BufferSpec: TypeAlias = OutputSpec | SlotSpec | ViewSpec | ResultSpec | ConstantSpec
-LaunchStep: TypeAlias = tuple[
-    Literal["launch"], Kernel, tuple[int, ...], int, int, tuple[str, ...]
-]
+LaunchStep: TypeAlias = tuple[Literal["launch"], Kernel, tuple[int, ...], int, int, tuple[str, ...]]
 ExternStep: TypeAlias = tuple[
     Literal["extern"], Callable[..., object], tuple[int, ...], tuple[int, ...]
 ]
