@@ -75,7 +75,8 @@ class KernelPrinter:
         """Return the whole source."""
         out = Lines(0)
         out.add('#include "tp_math.h"', "")
-        out.add(f"// {', '.join(self.group.origins) or self.group.name}")
+        origins = [o for o in self.group.origins if not o.startswith("primals")]
+        out.add(f"// {', '.join(origins) or self.group.name}")
         out.open(
             f'extern "C" int64_t {self.group.name}(void* const* buffers, int64_t begin, int64_t end)'
         )

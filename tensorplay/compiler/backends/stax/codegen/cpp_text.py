@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorplay.compiler.backends.stax.index import Expr, FloorDiv, Mod, Symbol, sort_key
+from tensorplay.compiler.backends.stax.index import Expr, FloorDiv, Mod, Monomial, Symbol, sort_key
 from tensorplay.core.errors import CompileError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def index_text(index: Expr, name: Callable[[Symbol], str] = str) -> str:
     C++ divides toward zero, so a numerator that may be negative goes through ``tp::floordiv``.
     """
     pieces: list[str] = []
-    for monomial, coefficient in sorted(index.terms.items(), key=lambda item: sort_key(item[0])):
+    for monomial, coefficient in sorted(index.terms.items(), key=outermost_first):
         product = "*".join(atom_text(a, name) for a in monomial)
         size = abs(coefficient)
         sign = (
@@ -130,6 +130,11 @@ def index_text(index: Expr, name: Callable[[Symbol], str] = str) -> str:
     if constant:
         pieces.append(f" - {-constant}" if constant < 0 else f" + {constant}")
     return "".join(pieces)
+
+
+def outermost_first(term: tuple[Monomial, int]) -> tuple[int, object]:
+    """Order terms by falling steps, then by their symbols."""
+    return -abs(term[1]), sort_key(term[0])
 
 
 def atom_text(atom: Symbol | FloorDiv, name: Callable[[Symbol], str]) -> str:

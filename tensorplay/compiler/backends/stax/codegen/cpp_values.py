@@ -377,9 +377,8 @@ class StatementPrinter:
         varying_mask = bool(lanes.width) and store.mask is not None and self.varying[store.mask]
         if not lanes.width:
             place = self.address(store.buffer, store.index, store.indices)
-            value = f"{register_type(dtype)}({self.scalar(store.value)})"
-            value = COMBINED[store.mode].format(f"load({place})", value)
-            text = f"store({place}, {register_type(dtype)}({value}));"
+            value = self.combined(store, f"load({place})", self.scalar(store.value), dtype)
+            text = f"store({place}, {value});"
         elif stride != 1 or varying_mask:
             return self.store_lanes(store, lanes, dtype)
         else:
@@ -402,13 +401,17 @@ class StatementPrinter:
         """Return a write lane by lane, in order, so that the last of several to one place wins."""
         place = self.element(store.buffer, store.index, store.indices)
         value = f"tmp{store.value}[lane]" if self.varying[store.value] else self.scalar(store.value)
-        value = COMBINED[store.mode].format(f"load({place})", f"{register_type(dtype)}({value})")
-        text = f"store({place}, {register_type(dtype)}({value}));"
+        text = f"store({place}, {self.combined(store, f'load({place})', value, dtype)});"
         if store.mask is not None:
             mask = f"tmp{store.mask}[lane]" if self.varying[store.mask] else self.scalar(store.mask)
             text = f"if ({mask}) {text}"
         end = lanes.live or str(lanes.width)
         return f"for (int64_t lane = 0; lane < {end}; ++lane) {text}"
+
+    def combined(self, store: Store, old: str, value: str, dtype: DType) -> str:
+        """Return what a store of one element writes; narrow integers come back from C++'s promotion."""
+        text = COMBINED[store.mode].format(old, value)
+        return f"{register_type(dtype)}({text})" if store.mode in {"add", "prod"} else text
 
     def store_local(self, local: Local, value: ValueId, lanes: Lanes) -> str:
         """Return a write of a row-local value; its array has room for whole vectors."""
@@ -417,14 +420,14 @@ class StatementPrinter:
             return f"{name} = {self.scalar(value)};"
         place = self.around.position(local.axes)
         if not lanes.width or self.vector not in local.axes:
-            return f"store({name} + {place}, {register_type(local.dtype)}({self.scalar(value)}));"
+            return f"store({name} + {place}, {self.scalar(value)});"
         if local.axes[-1] == self.vector:
             return f"store({name} + {place}, {self.operand(value, lanes)});"
         end = lanes.live or str(lanes.width)
         lane = f"tmp{value}[lane]" if self.varying[value] else self.scalar(value)
         return (
             f"for (int64_t lane = 0; lane < {end}; ++lane) "
-            f"store({name} + {place} + {self.local_stride(local)}*lane, {register_type(local.dtype)}({lane}));"
+            f"store({name} + {place} + {self.local_stride(local)}*lane, {lane});"
         )
 
     def check(self, check: CheckBounds, lanes: Lanes) -> str:
