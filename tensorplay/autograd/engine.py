@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.tensor_state import leaf_hooks
+from tensorplay.core.errors import GradientError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,7 +48,7 @@ def propagate(
     """
     run = _Run(targets)
     for edge, grad in roots:
-        run.deliver(edge, grad, f"the gradient of an output of {_target_name(edge)}")
+        run.deliver(edge, grad, None)
     if targets is not None:
         run.restrict_to_paths()
     while run.heap:
@@ -57,7 +58,7 @@ def propagate(
             continue
         for edge, grad in zip(node.edges, _gradients(node, grads, run), strict=True):
             if edge is not None and grad is not None and run.wants(edge):
-                run.deliver(edge, grad, node.name)
+                run.deliver(edge, grad, node)
         if not keep_graph:
             node.release()
     return run.finish()
@@ -76,8 +77,8 @@ class _Run:
         self.captured: dict[EdgeKey, tuple[Edge, Tensor]] = {}
         self.needed: set[Node] | None = None
 
-    def deliver(self, edge: Edge, grad: Tensor, source: str) -> None:
-        """Add ``grad`` to what has arrived at ``edge``."""
+    def deliver(self, edge: Edge, grad: Tensor, source: Node | None) -> None:
+        """Add ``grad``, which ``source`` returned, to what has arrived at ``edge``."""
         target, number = edge
         if isinstance(target, Node):
             grad = _conform(grad, target.outputs[number], source)
@@ -95,7 +96,6 @@ class _Run:
 
     def restrict_to_paths(self) -> None:
         """Find the nodes from which a target can be reached; only they will run."""
-        assert self.targets is not None
         reached = set(self.arrived)
         stack = list(reached)
         while stack:
@@ -132,19 +132,13 @@ class _Run:
     def finish(self) -> dict[EdgeKey, tuple[Edge, Tensor]]:
         """Run the leaves' hooks and return all gradients that were asked for."""
         for key, (edge, grad) in self.leaves.items():
-            leaf = edge[0]
-            assert not isinstance(leaf, Node)
             if self.targets is None or key in self.targets:
-                self.captured[key] = edge, _run_hooks(leaf_hooks(leaf), grad)
+                self.captured[key] = edge, _run_hooks(leaf_hooks(edge[0]), grad)
         return self.captured
 
 
 def _sequence_number(node: Node) -> int:
     return node.sequence
-
-
-def _target_name(edge: Edge) -> str:
-    return edge[0].name if isinstance(edge[0], Node) else "a leaf tensor"
 
 
 def _gradients(node: Node, grads: list[Tensor | None], run: _Run) -> Sequence[Tensor | None]:
@@ -156,7 +150,7 @@ def _gradients(node: Node, grads: list[Tensor | None], run: _Run) -> Sequence[Te
         error.add_note(f"This happened in the backward pass of {node.name}.")
         raise
     if len(results) != len(node.edges):
-        raise RuntimeError(
+        raise GradientError(
             f"the backward of {node.name} returned {len(results)} gradients for "
             f"{len(node.edges)} inputs; return one for each, None where there is none"
         )
@@ -186,13 +180,16 @@ def _run_hooks(hooks: dict[int, TensorHook], grad: Tensor) -> Tensor:
     return grad
 
 
-def _conform(grad: Tensor, spec: OutputSpec, source: str) -> Tensor:
+def _conform(grad: Tensor, spec: OutputSpec | None, source: Node | None) -> Tensor:
     """Check a gradient against the value it belongs to; sum over dimensions it is broadcast in."""
+    if spec is None:
+        raise GradientError("a gradient arrived at an output that is no tensor")
     shape, dtype, _ = spec
     if grad.shape != shape:
         if not _is_broadcast_of(grad.shape, shape):
-            raise RuntimeError(
-                f"{source} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
+            who = "the caller" if source is None else source.name
+            raise ShapeError(
+                f"{who} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
                 f"{tuple(shape)}; a gradient has the shape of its value, or one that it broadcasts to"
             )
         grad = sum_to_shape(grad, shape)

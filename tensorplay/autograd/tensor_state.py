@@ -86,8 +86,8 @@ def register_hook(tensor: Tensor, hook: TensorHook) -> RemovableHandle:
     return RemovableHandle(entry[1], hook)
 
 
-def leaf_hooks(leaf: Tensor) -> dict[int, TensorHook]:
-    """Return the hooks of a leaf tensor."""
+def leaf_hooks(leaf: Node | Tensor) -> dict[int, TensorHook]:
+    """Return the hooks of a leaf tensor, the target of an edge."""
     entry = _leaf_hooks.get(id(leaf))
     return _NO_HOOKS if entry is None else entry[1]
 

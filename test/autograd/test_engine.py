@@ -8,7 +8,7 @@ import pytest
 from checks import expect, tensor_of, to_array
 
 import tensorplay as tp
-from tensorplay.autograd import backward, grad
+from tensorplay.autograd import Node, backward, grad
 from tensorplay.core.errors import GradientError, VersionError
 
 
@@ -328,13 +328,41 @@ def test_deep_graphs_run_without_recursion():
     expect(x.grad, [1, 1], "float32")
 
 
+class Link(Node):
+    """Keeps the tensor before it, as a node that saves its input does."""
+
+    __slots__ = ("saved",)
+
+    def apply(self, grads, wanted):
+        return grads
+
+
 def test_long_chains_are_freed_without_recursion():
     x = leaf([1.0])
-    y = chain(x, 100_000)
-    node = weakref.ref(y.grad_fn)
-    del y
+    y = x
+    for _ in range(100_000):
+        edge = (y.grad_fn or y, 0)
+        node = Link((edge,))
+        node.saved = y
+        y = tp.Tensor._from_plain(x.detach())
+        node.describe_outputs((y,))
+        y.grad_fn, y.requires_grad = node, True
+    y.backward(tp.ones(1))
+    expect(x.grad, [1], "float32")
+    last = weakref.ref(y.grad_fn)
+    del y, node, edge
     gc.collect()
-    assert node() is None
+    assert last() is None
+
+
+def test_deep_graphs_are_freed_without_recursion():
+    x = leaf([1.0])
+    y = x
+    for _ in range(20_000):
+        y = y * y
+    last = weakref.ref(y.grad_fn)
+    del y
+    assert last() is None
 
 
 def test_graphs_are_freed_by_counting_references_alone():
