@@ -84,6 +84,12 @@ class OperatorMode(Mode):
         """Handle an operator call; `overload(*args, **kwargs)` goes on below this mode."""
         raise NotImplementedError
 
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+        """Handle a call given by its canonical values: what comes first, and leads to `call`."""
+        overload = operator.overload_of(values)
+        args, kwargs = overload.shown(values)
+        return self.call(overload, args, kwargs)
+
     def write(self, tensor: Tensor, value: Tensor) -> None:
         """Handle an in-place change: `tensor` takes the contents of `value` (same shape and dtype)."""
         write(tensor, value)
@@ -167,13 +173,13 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
     if type(kind) is Composite and not operator.gradients:
         return kind.decompose(operator, values)
     modes = _modes.get()
+    if not modes:
+        return execute(operator, values)
     for mode in reversed(modes):
         if isinstance(mode, OperatorMode):
-            overload = operator.overload_of(values)
-            args, kwargs = overload.shown(values)
             token = _modes.set(_below(modes, mode))
             try:
-                return mode.call(overload, args, kwargs)
+                return mode.call_values(operator, values)
             finally:
                 _modes.reset(token)
     return execute(operator, values)
@@ -206,37 +212,46 @@ def install_autograd(on_call: Autograd, on_write: AutogradWrite) -> None:
 def execute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
     """Below the modes: autograd where a gradient is needed, then the kernel."""
     if _autograd and operator.not_differentiable is None and _grad_mode.get():
-        tensors = operator.tensors(values)
-        for tensor in tensors:
-            if has_history(tensor):
-                return _autograd[0](operator, values, tensors)
+        for value in values:
+            if isinstance(value, _C.TensorBase):
+                if value.requires_grad:
+                    return _autograd[0](operator, values, operator.tensors(values))
+            elif type(value) is tuple and any(is_tensor(each) and each.requires_grad for each in value):
+                return _autograd[0](operator, values, operator.tensors(values))
     return compute(operator, values)
 
 
 def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
     """Below autograd: the kernel on arrays, or the meta rule where a tensor has no data."""
     kind = operator.kind
+    if kind.is_view:
+        tensor: Any = values[0]
+        if tensor.array is None:
+            return _compute_meta(operator, values)
+        found = kind.kernel(operator, (tensor.array, *values[1:]))
+        return _view_result(_C.wrap_view(found, tensor), operator, values)
     if isinstance(kind, Composite):
         with set_grad_enabled(False):  # noqa: FBT003
             return kind.decompose(operator, values)
     plain: list[object] = []
+    has_tensor = False
     for value in values:
-        if is_tensor(value):
-            array = value.array  # type: ignore[attr-defined]  # a tensor
+        if isinstance(value, _C.TensorBase):
+            array = value.array
             if array is None:
                 return _compute_meta(operator, values)
             plain.append(array)
+            has_tensor = True
         elif type(value) is tuple and any(is_tensor(each) for each in value):
             if any(is_tensor(each) and each.array is None for each in value):
                 return _compute_meta(operator, values)
             plain.append(tuple(each.array if is_tensor(each) else each for each in value))
+            has_tensor = True
         else:
             plain.append(value)
-    if _meta_device(operator, values):
+    if not has_tensor and _meta_device(operator, values):
         return _compute_meta(operator, values)
     found = kind.kernel(operator, tuple(plain))
-    if kind.is_view:
-        return _view_result(_C.wrap_view(found, values[0]), operator, values)  # type: ignore[arg-type]  # a tensor
     if type(found) is tuple:
         return tuple(_C.wrap(each) for each in found)
     return _C.wrap(found)
@@ -428,16 +443,28 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
     tensor: Any = values[0]
     kind = operator.kind
     if type(kind) is Pointwise and not _modes.get() and _is_plain(operator, values):
-        plan = kind.plan(operator, values)
-        if plan.result is tensor.dtype and kind.meta(operator, to_metas(values)).shape == tensor.shape:
+        plain = tuple(value.array if is_tensor(value) else value for value in values)  # type: ignore[attr-defined]
+        if kind.plan(operator, plain).result is tensor.dtype:
             check_writable(tensor)
-            plain = tuple(value.array if is_tensor(value) else value for value in values)  # type: ignore[attr-defined]
-            kind.kernel(operator, plain, out=tensor.array)
+            _write_into(operator, plain, tensor)
             tensor.storage.bump()
             return tensor  # type: ignore[no-any-return]  # a tensor
     value = call(operator, values)
     write(tensor, fit_value(f"{operator.name}_", tensor, value))
     return tensor  # type: ignore[no-any-return]
+
+
+def _write_into(operator: Operator, plain: Values, tensor: Tensor) -> None:
+    """A pointwise kernel into the tensor's own memory; its operands must broadcast to it."""
+    try:
+        operator.kind.kernel(operator, plain, out=tensor.array)  # type: ignore[call-arg]  # a pointwise kind
+    except ValueError:
+        shapes = [each.shape for each in plain if isinstance(each, np.ndarray)]
+        shape = layout.broadcast_shapes(f"{operator.name}_", shapes)
+        if shape == tensor.shape:
+            raise
+        msg = f"{operator.name}_: a result of shape {shape} does not fit the tensor's shape {tuple(tensor.shape)}"
+        raise ShapeError(msg) from None
 
 
 def _is_plain(operator: Operator, values: Values) -> bool:

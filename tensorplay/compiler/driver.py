@@ -13,7 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,6 +101,19 @@ class Specialization:
         return None
 
 
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Let the cycle collector rest: a graph of a million objects, all alive, costs it seconds."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collections()
 def specialize(
     function: Callable[..., object],
     args: tuple[object, ...],

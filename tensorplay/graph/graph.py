@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tensorplay.core.errors import VerifyError
 from tensorplay.graph.names import Namespace
-from tensorplay.graph.node import Node, map_nodes
+from tensorplay.graph.node import LEAVES, Node, map_nodes
 from tensorplay.graph.text import graph_text
 
 if TYPE_CHECKING:
@@ -197,13 +197,14 @@ class Graph:
 
     def copy_node(self, node: Node, mapping: Callable[[Node], object]) -> Node:
         """Append a copy of another graph's node, with its inputs passed through `mapping`."""
-        copy = self.create_node(
-            node.op,
-            node.target,
-            tuple(map_nodes(arg, mapping) for arg in node.args),
-            {key: map_nodes(arg, mapping) for key, arg in node.kwargs.items()},
-            node.name,
+        args = tuple(
+            arg if arg.__class__ in LEAVES else map_nodes(arg, mapping) for arg in node.args
         )
+        kwargs = {
+            key: arg if arg.__class__ in LEAVES else map_nodes(arg, mapping)
+            for key, arg in node.kwargs.items()
+        }
+        copy = self.create_node(node.op, node.target, args, kwargs, node.name)
         copy.meta.update(node.meta)
         return copy
 

@@ -16,8 +16,7 @@ is recorded.
 from __future__ import annotations
 
 import operator as python_operator
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tensorplay import dispatch
 from tensorplay._C import Storage
@@ -27,11 +26,13 @@ from tensorplay.core.errors import CompileError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.dispatch import OperatorMode
 from tensorplay.graph import Graph, Node, map_leaves
+from tensorplay.graph.node import LEAVES
 from tensorplay.ops.kinds.composite import Composite
-from tensorplay.ops.registry import Overload
+from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import Values
 from tensorplay.tensor import Tensor
 
+_FLAT: Final = LEAVES | {Tensor}
 Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int, DType]
 
 
@@ -71,10 +72,9 @@ class Recorder(OperatorMode):
         self._memories[tensor.untyped_storage()] = Memory(layout_of(meta), node)
         return tensor
 
-    def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
         """Compute a call on metadata and append it."""
-        operator = overload.operator
-        values = self._without_data(operator.signature.bind(args, kwargs))
+        values = self._without_data(values)
         if isinstance(operator.kind, Composite):
             with self:
                 return dispatch.execute(operator, values)
@@ -85,11 +85,12 @@ class Recorder(OperatorMode):
                 return result
         else:
             result = _tensors_of(operator.kind.meta(operator, values))
-        shown_args, shown_kwargs = overload.shown(values)
+        overload = operator.overload_of(values)
+        args, kwargs = overload.shown(values)
         node = self.graph.call_function(
             overload,
-            tuple(map_leaves(arg, self._argument) for arg in shown_args),
-            {key: map_leaves(arg, self._argument) for key, arg in shown_kwargs.items()},
+            tuple(self._argument(a) if a.__class__ in _FLAT else self._nested(a) for a in args),
+            {key: self._nested(arg) for key, arg in kwargs.items()},
         )
         self._register(node, result)
         return result
@@ -158,6 +159,9 @@ class Recorder(OperatorMode):
 
     def _argument(self, value: object) -> object:
         return self.node_of(value) if isinstance(value, Tensor) else value
+
+    def _nested(self, value: object) -> object:
+        return value if value.__class__ in LEAVES else map_leaves(value, self._argument)
 
     def _register(self, node: Node, result: Tensor | tuple[Tensor, ...]) -> None:
         node.meta["tag"] = self.tag

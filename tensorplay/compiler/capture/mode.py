@@ -38,8 +38,10 @@ from tensorplay.compiler.capture.sampling import Sampling
 from tensorplay.core.errors import CaptureError, DataNeededError
 from tensorplay.dispatch import FunctionMode, OperatorMode, Target
 from tensorplay.graph import Graph, Node, SourceLine, map_leaves
+from tensorplay.graph.node import LEAVES
 from tensorplay.graph.tracer import user_line
-from tensorplay.ops.registry import Overload
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.signature import Values
 from tensorplay.tensor import Tensor
 
 UNREADABLE: Final = frozenset({"data_ptr", "pickling", "__dlpack__"})
@@ -132,7 +134,9 @@ class CaptureMode(FunctionMode):
     def call(self, target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Record a public call."""
         line = user_line()
-        args = tuple(map_leaves(arg, self._to_stand_in) for arg in args)
+        args = tuple(
+            arg if arg.__class__ in LEAVES else map_leaves(arg, self._to_stand_in) for arg in args
+        )
         kwargs = {key: map_leaves(arg, self._to_stand_in) for key, arg in kwargs.items()}
         memories = _memories_in((args, kwargs))
         versions = [memory.version for memory in memories]
@@ -144,8 +148,11 @@ class CaptureMode(FunctionMode):
                 line,
             )
         try:
-            with MetadataOnly():
-                result = _without_data(_run(target, args, kwargs))
+            if memories:
+                result = _run(target, args, kwargs)
+            else:
+                with MetadataOnly():
+                    result = _without_data(_run(target, args, kwargs))
         except DataNeededError as error:
             raise capture_error(str(error), line) from error
         node = self._append(target, args, kwargs, line)
@@ -167,7 +174,9 @@ class CaptureMode(FunctionMode):
         kwargs: Mapping[str, Any],
         line: SourceLine | None,
     ) -> Node:
-        node_args = tuple(map_leaves(arg, self._to_node) for arg in args)
+        node_args = tuple(
+            arg if arg.__class__ in LEAVES else map_leaves(arg, self._to_node) for arg in args
+        )
         node_kwargs = {key: map_leaves(arg, self._to_node) for key, arg in kwargs.items()}
         if isinstance(target, str):
             node = self.graph.call_method(target, node_args, node_kwargs)
@@ -259,10 +268,8 @@ def capture_error(problem: str, line: SourceLine | None) -> CaptureError:
 class MetadataOnly(OperatorMode):
     """Lets operators that make tensors from nothing make them without data."""
 
-    def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
         """Run the meta rule where there is no tensor argument."""
-        operator = overload.operator
-        values = operator.signature.bind(args, kwargs)
         if operator.tensors(values):
             return dispatch.call(operator, values)
         found = operator.kind.meta(operator, values)
