@@ -212,24 +212,38 @@ class PrivateFolder:
         """Return the folder; a forked child gets its own."""
         import atexit
         import shutil
-        import tempfile
 
         with self._lock:
             if self._path is None or self._owner != os.getpid():
-                try:
-                    self._path = Path(tempfile.mkdtemp(prefix="tensorplay-"))
-                except OSError as error:
-                    raise CacheError(
-                        f"no folder for compiled code: {config.cache_dir} cannot be written, and neither can the "
-                        f"system's temporary folder ({error}). Set TP_CACHE_DIR to a folder with free space."
-                    ) from error
-                self._owner = os.getpid()
+                self._path, self._owner = make_temporary_folder(), os.getpid()
                 atexit.register(remove_own, self._path, self._owner, shutil.rmtree)
             return self._path
 
     def existing(self) -> Path | None:
         """Return the folder if this process has one."""
         return self._path if self._owner == os.getpid() else None
+
+
+def make_temporary_folder() -> Path:
+    """Make a folder that only this user can read, in the first of the usual places that can be written.
+
+    `tempfile` would cost an import where a process may no longer be able to read the standard library.
+    """
+    named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+    places = [*named, "/tmp", "/var/tmp", os.curdir]  # noqa: S108  # mode 0700, and it must be new
+    problem: OSError | None = None
+    for place in places:
+        path = Path(place, f"tensorplay-{os.getpid()}-{os.urandom(8).hex()}").absolute()
+        try:
+            path.mkdir(mode=0o700)
+        except OSError as error:
+            problem = problem or error
+        else:
+            return path
+    raise CacheError(
+        f"no folder for compiled code: {config.cache_dir} cannot be written, and neither can any of "
+        f"{', '.join(places)} ({problem}). Set TP_CACHE_DIR to a folder with free space."
+    ) from problem
 
 
 def remove_own(path: Path, owner: int, remove: Callable[..., object]) -> None:
