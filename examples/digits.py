@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 import tensorplay as tp
 from tensorplay import nn
-from tensorplay.nn import functional as F
+from tensorplay.nn import functional as F  # noqa: N812 - its name everywhere
 
 
 class Net(nn.Module):
@@ -53,7 +53,9 @@ class Data:
     images: tp.Tensor
     classes: tp.Tensor
 
-    def batches(self, size: int, order: np.random.Generator) -> Iterator[tuple[tp.Tensor, tp.Tensor]]:
+    def batches(
+        self, size: int, order: np.random.Generator
+    ) -> Iterator[tuple[tp.Tensor, tp.Tensor]]:
         """Yield full batches in a fresh random order; the few images left over wait for the next epoch."""
         places = order.permutation(len(self.classes))
         for start in range(0, len(places) - size + 1, size):
@@ -123,7 +125,8 @@ def compare(data: Data, trainer: Trainer, batch: int, seed: int) -> str:
     """Time epochs of a fresh eager trainer and of the compiled one in turns; tell the fastest of each."""
     eager = Trainer(eager=True, seed=seed)
     pairs = [
-        (seconds_of_epoch(eager, data, batch), seconds_of_epoch(trainer, data, batch)) for _ in range(3)
+        (seconds_of_epoch(eager, data, batch), seconds_of_epoch(trainer, data, batch))
+        for _ in range(3)
     ]
     slow, fast = (min(times) for times in zip(*pairs, strict=True))
     return f"epoch: eager {slow:.3f} s, compiled {fast:.3f} s ({slow / fast:.1f} times as fast)"

@@ -143,11 +143,13 @@ class Function:
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401
         """Fill ``ctx`` from inputs and output, when ``forward`` takes none."""
+        del ctx, inputs, output
         raise NotImplementedError("this Function's forward takes ctx itself")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:  # noqa: ANN401 - tensors or None
         """Map gradients of the outputs to gradients of the inputs."""
+        del ctx, grads
         raise NotDifferentiableError("this Function defines no backward(ctx, *grads)")
 
     @classmethod
@@ -172,7 +174,9 @@ class Function:
         if not recording:
             return outcome
         single = not isinstance(outcome, tuple)
-        outputs = _record(FunctionNode(edges, cls, ctx), ctx, args, (outcome,) if single else outcome)
+        outputs = _record(
+            FunctionNode(edges, cls, ctx), ctx, args, (outcome,) if single else outcome
+        )
         return outputs[0] if single else outputs
 
 
@@ -185,9 +189,7 @@ def _record(
     constant = {id(t) for t in ctx._constant}  # noqa: SLF001
     if not dirty <= {id(y) for y in outputs}:
         raise ArgumentError("mark_dirty: a changed input must be returned from forward")
-    results = [
-        alias(y) if _needs_alias(y, inputs, dirty) else y for y in outputs
-    ]
+    results = [alias(y) if _needs_alias(y, inputs, dirty) else y for y in outputs]
     node.describe_outputs(results)
     numbers = {id(y): number for number, y in enumerate(outputs) if isinstance(y, Tensor)}
     ctx._saved = tuple(  # noqa: SLF001
@@ -196,7 +198,11 @@ def _record(
     )
     ctx._to_save = ()  # noqa: SLF001
     for number, (output, result) in enumerate(zip(outputs, results, strict=True)):
-        if isinstance(result, Tensor) and result.dtype.is_differentiable and id(output) not in constant:
+        if (
+            isinstance(result, Tensor)
+            and result.dtype.is_differentiable
+            and id(output) not in constant
+        ):
             if id(output) in dirty:
                 rewrite_history(result, (node, number))
             else:

@@ -16,8 +16,7 @@ from tensorplay.autograd.grad_mode import enable_grad, no_grad
 from tensorplay.autograd.gradients import grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import DTypeError, GradientError
-from tensorplay.functions import from_numpy
-from tensorplay.tensor import Tensor
+from tensorplay.tensor import Tensor, from_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,9 +89,7 @@ def gradgradcheck(
     def gradients(*arguments: Any) -> list[Tensor]:  # noqa: ANN401 - whatever function takes
         results = differentiable(function(*arguments[:count]))
         wanted = [arguments[i] for i in varied]
-        grads = grad(
-            results, wanted, arguments[count:], create_graph=True, allow_unused=True
-        )
+        grads = grad(results, wanted, arguments[count:], create_graph=True, allow_unused=True)
         return [g for g in grads if g is not None and g.requires_grad]
 
     return gradcheck(
@@ -178,4 +175,3 @@ def _compare(analytic: Matrix, numeric: Matrix, what: str, atol: float, rtol: fl
         f"reverse mode gives {analytic[row, column]!r}, finite differences {numeric[row, column]!r} "
         f"({int((~close).sum())} of {close.size} entries differ by more than {atol} + {rtol}·|value|)"
     )
-

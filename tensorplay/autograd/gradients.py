@@ -72,7 +72,9 @@ def grad(
         "allow_unused": allow_unused,
         "materialize_grads": materialize_grads,
     }
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    given = {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }
     return dispatch.call_function(grad, _grad, (outputs, inputs), given)  # type: ignore[no-any-return]
 
 
@@ -172,7 +174,9 @@ def _roots(
 ) -> list[tuple[Edge, Tensor]]:
     """Pair the edges of the outputs with their gradients."""
     if grad_outputs is None or isinstance(grad_outputs, Tensor):
-        seeds: list[Tensor | None] = [grad_outputs] * (1 if grad_outputs is not None else len(outputs))
+        seeds: list[Tensor | None] = [grad_outputs] * (
+            1 if grad_outputs is not None else len(outputs)
+        )
     else:
         seeds = list(grad_outputs)
     if len(seeds) != len(outputs):
@@ -185,17 +189,20 @@ def _roots(
                 f"output {i} of shape {tuple(output.shape)} has no gradient: nothing it was computed "
                 "from requires one (or it was computed under no_grad, or detached)"
             )
-        if seed is None:
-            if output.numel() != 1:
-                raise GradientError(
-                    f"output {i} has shape {tuple(output.shape)}: a gradient is made without asking "
-                    "for one element only; reduce it, for instance with sum(), or pass its gradient"
-                )
-            seed = ones_like(output.detach())
-        elif tuple(seed.shape) != tuple(output.shape):
+        if seed is not None and tuple(seed.shape) != tuple(output.shape):
             raise ShapeError(
                 f"output {i} has shape {tuple(output.shape)}, but its gradient "
                 f"has shape {tuple(seed.shape)}"
             )
-        roots.append((edge, seed))
+        roots.append((edge, _implied_gradient(output, i) if seed is None else seed))
     return roots
+
+
+def _implied_gradient(output: Tensor, number: int) -> Tensor:
+    """Return the gradient 1 of an output of one element."""
+    if output.numel() != 1:
+        raise GradientError(
+            f"output {number} has shape {tuple(output.shape)}: a gradient is made without asking "
+            "for one element only; reduce it, for instance with sum(), or pass its gradient"
+        )
+    return ones_like(output.detach())

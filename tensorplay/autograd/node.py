@@ -15,7 +15,7 @@ numbers are a topological order, and the engine needs no other.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from tensorplay.tensor import Tensor
 
@@ -102,7 +102,7 @@ class RemovableHandle:
         """Take the hook out; doing it twice is harmless."""
         self._hooks.pop(self.key, None)
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> Self:
         """Return the handle."""
         return self
 

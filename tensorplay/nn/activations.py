@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from tensorplay.core.errors import ArgumentValueError
-from tensorplay.nn import functional as F
+from tensorplay.nn import functional
 from tensorplay.nn.module import Module
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ReLU(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.relu(x)
+        return functional.relu(x)
 
 
 class ReLU6(Module):
@@ -45,7 +45,7 @@ class LeakyReLU(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.leaky_relu(x, self.negative_slope)
+        return functional.leaky_relu(x, self.negative_slope)
 
     def extra_repr(self) -> str:
         """The slope."""
@@ -61,7 +61,7 @@ class ELU(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.elu(x, self.alpha)
+        return functional.elu(x, self.alpha)
 
     def extra_repr(self) -> str:
         """Show alpha."""
@@ -77,7 +77,7 @@ class GELU(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.gelu(x, approximate=self.approximate)
+        return functional.gelu(x, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         """Which form."""
@@ -89,7 +89,7 @@ class SiLU(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.silu(x)
+        return functional.silu(x)
 
 
 class Mish(Module):
@@ -97,7 +97,7 @@ class Mish(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.mish(x)
+        return functional.mish(x)
 
 
 class Softplus(Module):
@@ -110,7 +110,7 @@ class Softplus(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.softplus(x, self.beta, self.threshold)
+        return functional.softplus(x, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         """Show beta and the threshold."""
@@ -122,7 +122,7 @@ class Tanh(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.tanh(x)
+        return functional.tanh(x)
 
 
 class Sigmoid(Module):
@@ -130,7 +130,7 @@ class Sigmoid(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each element."""
-        return F.sigmoid(x)
+        return functional.sigmoid(x)
 
 
 class Softmax(Module):
@@ -142,7 +142,7 @@ class Softmax(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize along the dimension."""
-        return F.softmax(x, self.dim)
+        return functional.softmax(x, self.dim)
 
     def extra_repr(self) -> str:
         """The dimension."""
@@ -158,7 +158,7 @@ class LogSoftmax(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize along the dimension."""
-        return F.log_softmax(x, self.dim)
+        return functional.log_softmax(x, self.dim)
 
     def extra_repr(self) -> str:
         """The dimension."""
@@ -176,7 +176,7 @@ class Dropout(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Drop elements in training, return ``x`` otherwise."""
-        return F.dropout(x, self.p, self.training)
+        return functional.dropout(x, self.p, self.training)
 
     def extra_repr(self) -> str:
         """The probability."""

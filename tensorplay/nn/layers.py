@@ -12,7 +12,7 @@ from tensorplay.autograd import no_grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.functions import empty, ones, tensor, zeros
-from tensorplay.nn import functional as F
+from tensorplay.nn import functional
 from tensorplay.nn import init
 from tensorplay.nn.module import Module
 from tensorplay.nn.parameter import Parameter
@@ -57,7 +57,7 @@ class Linear(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the affine map to the last dimension."""
-        return F.linear(x, self.weight, self.bias)
+        return functional.linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Sizes, and whether there is a bias."""
@@ -116,7 +116,7 @@ class Conv2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve a batch of images."""
-        return F.conv2d(
+        return functional.conv2d(
             x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
         )
 
@@ -200,7 +200,7 @@ class _BatchNorm(Module):
                 self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 momentum = 1.0 / self.num_batches_tracked
-        return F.batch_norm(
+        return functional.batch_norm(
             x,
             self.running_mean,
             self.running_var,
@@ -268,13 +268,12 @@ class LayerNorm(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize the trailing dimensions."""
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """The normalized shape and the settings."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 
@@ -314,7 +313,7 @@ class Embedding(Module):
 
     def forward(self, indices: Tensor) -> Tensor:
         """Look the rows up."""
-        return F.embedding(indices, self.weight, self.padding_idx)
+        return functional.embedding(indices, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
         """The table's sizes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.nn import functional as F
+from tensorplay.nn import functional
 from tensorplay.nn.functional import Reduction
 from tensorplay.nn.module import Module
 
@@ -25,7 +25,7 @@ class MSELoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare two tensors of one shape."""
-        return F.mse_loss(input, target, self.reduction)
+        return functional.mse_loss(input, target, self.reduction)
 
 
 class L1Loss(_Loss):
@@ -33,7 +33,7 @@ class L1Loss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare two tensors of one shape."""
-        return F.l1_loss(input, target, self.reduction)
+        return functional.l1_loss(input, target, self.reduction)
 
 
 class SmoothL1Loss(_Loss):
@@ -45,7 +45,7 @@ class SmoothL1Loss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare two tensors of one shape."""
-        return F.smooth_l1_loss(input, target, self.reduction, self.beta)
+        return functional.smooth_l1_loss(input, target, self.reduction, self.beta)
 
 
 class BCELoss(_Loss):
@@ -53,7 +53,7 @@ class BCELoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare probabilities with targets in [0, 1]."""
-        return F.binary_cross_entropy(input, target, self.reduction)
+        return functional.binary_cross_entropy(input, target, self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -61,7 +61,7 @@ class BCEWithLogitsLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare logits with targets in [0, 1]."""
-        return F.binary_cross_entropy_with_logits(input, target, self.reduction)
+        return functional.binary_cross_entropy_with_logits(input, target, self.reduction)
 
 
 class NLLLoss(Module):
@@ -82,7 +82,7 @@ class NLLLoss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Take log-probabilities ``(N, C, *)`` at classes ``(N, *)``."""
-        return F.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+        return functional.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
 class CrossEntropyLoss(Module):
@@ -105,6 +105,6 @@ class CrossEntropyLoss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Take logits ``(N, C, *)`` and classes ``(N, *)`` or probabilities ``(N, C, *)``."""
-        return F.cross_entropy(
+        return functional.cross_entropy(
             input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
         )

@@ -155,9 +155,7 @@ class Module:
             )
         self._parameters[name] = parameter
 
-    def register_buffer(
-        self, name: str, tensor: Tensor | None, *, persistent: bool = True
-    ) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, *, persistent: bool = True) -> None:
         """Make ``tensor`` state that is not trained; `state_dict` has it if ``persistent``."""
         self._claim(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from tensorplay.core.errors import DTypeError
 from tensorplay.functions import empty
 from tensorplay.tensor import Tensor
@@ -19,7 +21,7 @@ class Parameter(Tensor):
     It shares the memory of ``data``; its gradient history is its own.
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Share the memory of ``data``, which must be of a floating dtype to want a gradient.
 
         Without ``data`` the parameter is empty, of shape (0,).

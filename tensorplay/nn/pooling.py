@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.nn import functional as F
+from tensorplay.nn import functional
 from tensorplay.nn.module import Module
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MaxPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pool each channel."""
-        return F.max_pool2d(
+        return functional.max_pool2d(
             x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
         )
 
@@ -67,7 +67,7 @@ class AvgPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pool each channel."""
-        return F.avg_pool2d(
+        return functional.avg_pool2d(
             x,
             self.kernel_size,
             self.stride,
@@ -91,7 +91,7 @@ class AdaptiveAvgPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pool each channel."""
-        return F.adaptive_avg_pool2d(x, self.output_size)
+        return functional.adaptive_avg_pool2d(x, self.output_size)
 
     def extra_repr(self) -> str:
         """The size of the output."""

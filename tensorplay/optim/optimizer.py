@@ -89,14 +89,22 @@ class Optimizer:
                 f"{type(self).__name__} has no settings {sorted(unknown)}; "
                 f"it has {sorted(self.defaults)}"
             )
-        full = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
+        full = {
+            "params": params,
+            **self.defaults,
+            **{k: v for k, v in group.items() if k != "params"},
+        }
         self.check(full)
         step = tensor(0.0, dtype=dtypes.float64)
         for param in params:
             if param.grad_fn is not None:
-                raise ArgumentValueError("an optimizer changes leaf tensors only; detach() makes one")
+                raise ArgumentValueError(
+                    "an optimizer changes leaf tensors only; detach() makes one"
+                )
             if param in self.state:
-                raise ArgumentValueError("a parameter stands in two places of the optimizer's groups")
+                raise ArgumentValueError(
+                    "a parameter stands in two places of the optimizer's groups"
+                )
             self.state[param] = {"step": step}
             for name in self.slot_names(full):
                 self.state[param][name] = zeros_like(param.detach())

@@ -42,7 +42,9 @@ def scaled_dot_product_attention(
             f"shapes {tuple(query.shape)}, {tuple(key.shape)}, {tuple(value.shape)}"
         )
     if is_causal and attn_mask is not None:
-        raise ArgumentValueError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
+        raise ArgumentValueError(
+            "scaled_dot_product_attention: give attn_mask or is_causal, not both"
+        )
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
@@ -69,9 +71,7 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
         raise ShapeError(
             f"scaled_dot_product_attention: {own} heads of key and value do not divide {heads} of query"
         )
-    repeated = shared.unsqueeze(-3).expand(
-        (*shared.shape[:-2], heads // own, *shared.shape[-2:])
-    )
+    repeated = shared.unsqueeze(-3).expand((*shared.shape[:-2], heads // own, *shared.shape[-2:]))
     return repeated.reshape((*shared.shape[:-3], heads, *shared.shape[-2:]))
 
 
@@ -81,6 +81,8 @@ def _() -> Iterator[Sample]:
     yield sample(q, k, v)
     yield sample(q, k, v, Arg((3, 5), bool_, values=[[1, 0, 1, 0, 1], [0] * 5, [1] * 5]))
     yield sample(q, k, v, Arg((2, 3, 5)), scale=0.3)
-    yield sample(Arg((1, 4, 3, 4)), Arg((1, 2, 3, 4)), Arg((1, 2, 3, 4)), None, 0.0, True, None, True)
+    yield sample(
+        Arg((1, 4, 3, 4)), Arg((1, 2, 3, 4)), Arg((1, 2, 3, 4)), None, 0.0, True, None, True
+    )
     yield bad(ShapeError, "shapes", q, k, Arg((2, 4, 3)))
     yield bad(ArgumentValueError, "not both", q, k, v, Arg((3, 5)), is_causal=True)

@@ -89,14 +89,26 @@ def convolution(
 
 @convolution.gradient("input")
 def _(
-    grad: Tensor, input: TensorMeta, weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad: Tensor,
+    input: TensorMeta,
+    weight: Tensor,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Tensor:
     return convolution_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)
 
 
 @convolution.gradient("weight")
 def _(
-    grad: Tensor, input: Tensor, weight: TensorMeta, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad: Tensor,
+    input: Tensor,
+    weight: TensorMeta,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Tensor:
     return convolution_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)
 
@@ -111,9 +123,18 @@ def _() -> Iterator[Sample]:
     yield bad(ShapeError, "do not fit", Arg((1, 3, 5, 5)), Arg((4, 2, 3, 3)), one, none, one, 1)
     yield bad(ShapeError, "does not fit", Arg((1, 3, 2, 2)), Arg((4, 3, 3, 3)), one, none, one, 1)
     yield bad(
-        DTypeError, "one floating dtype", Arg((1, 1, 2, 2), float64), Arg((1, 1, 1, 1)), one, none, one, 1
+        DTypeError,
+        "one floating dtype",
+        Arg((1, 1, 2, 2), float64),
+        Arg((1, 1, 1, 1)),
+        one,
+        none,
+        one,
+        1,
     )
-    yield bad(ArgumentValueError, "stride", Arg((1, 1, 2, 2)), Arg((1, 1, 1, 1)), (0, 1), none, one, 1)
+    yield bad(
+        ArgumentValueError, "stride", Arg((1, 1, 2, 2)), Arg((1, 1, 1, 1)), (0, 1), none, one, 1
+    )
 
 
 def _input_grad_meta(
@@ -139,13 +160,21 @@ def _check_grad(grad_output: TensorMeta, shape: Shape) -> None:
 
 @structured(meta=_input_grad_meta, public=False)
 def convolution_input_grad(
-    grad_output: Array, weight: Array, input_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad_output: Array,
+    weight: Array,
+    input_size: Size,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Array:
     """The adjoint of `convolution` in the images: every term is added where it was read (col2im)."""
     size = tuple(input_size)
     _input_grad_meta(meta_of(grad_output), meta_of(weight), size, stride, padding, dilation, groups)
     windows = _windows(size, weight.shape, stride, padding, dilation, groups)
-    return narrow(convolve_images_adjoint(wide(grad_output), wide(weight), windows, groups), grad_output)
+    return narrow(
+        convolve_images_adjoint(wide(grad_output), wide(weight), windows, groups), grad_output
+    )
 
 
 @convolution_input_grad.gradient("grad_output")
@@ -165,7 +194,9 @@ def _(
     dilation: Pair,
     groups: int,
 ) -> Tensor:
-    return convolution_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)
+    return convolution_weight_grad(
+        grad_output, grad, weight.shape, stride, padding, dilation, groups
+    )
 
 
 @convolution_input_grad.sample
@@ -173,7 +204,17 @@ def _() -> Iterator[Sample]:
     one = (1, 1)
     yield sample(Arg((2, 4, 3, 5)), Arg((4, 3, 3, 2)), (2, 3, 5, 6), one, (0, 0), one, 1)
     yield sample(Arg((1, 2, 3, 5)), Arg((2, 2, 3, 3)), (1, 4, 6, 5), (2, 1), (1, 2), (1, 2), 2)
-    yield bad(ShapeError, "shape of the result", Arg((1, 1, 2, 2)), Arg((1, 1, 1, 1)), (1, 1, 3, 3), one, (0, 0), one, 1)
+    yield bad(
+        ShapeError,
+        "shape of the result",
+        Arg((1, 1, 2, 2)),
+        Arg((1, 1, 1, 1)),
+        (1, 1, 3, 3),
+        one,
+        (0, 0),
+        one,
+        1,
+    )
 
 
 def _weight_grad_meta(
@@ -192,13 +233,21 @@ def _weight_grad_meta(
 
 @structured(meta=_weight_grad_meta, public=False)
 def convolution_weight_grad(
-    grad_output: Array, input: Array, weight_size: Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    grad_output: Array,
+    input: Array,
+    weight_size: Size,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Array:
     """The adjoint of `convolution` in the weight: products of gradients and the columns they met."""
     size = tuple(weight_size)
     _weight_grad_meta(meta_of(grad_output), meta_of(input), size, stride, padding, dilation, groups)
     windows = _windows(input.shape, size, stride, padding, dilation, groups)
-    return narrow(convolve_weight_adjoint(wide(grad_output), wide(input), windows, groups), grad_output)
+    return narrow(
+        convolve_weight_adjoint(wide(grad_output), wide(input), windows, groups), grad_output
+    )
 
 
 @convolution_weight_grad.gradient("grad_output")

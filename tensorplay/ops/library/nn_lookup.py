@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @composite()
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Look rows of ``weight`` (V, D) up: indices (\\*) give (\\*, D).
+    """Look rows of ``weight`` (V, D) up: indices (*) give (*, D).
 
     Indices lie in [0, V): others raise an `IndexError`. The row ``padding_idx`` gets no gradient.
     """
@@ -47,7 +47,7 @@ def _() -> Iterator[Sample]:
 
 @composite()
 def one_hot(input: Tensor, num_classes: int) -> Tensor:
-    """Turn classes (\\*) into int64 (\\*, num_classes) with a 1 at the class; others than classes give zeros."""
+    """Turn classes (*) into int64 (*, num_classes) with a 1 at the class; others than classes give zeros."""
     check_index("one_hot", input.tensor_meta)
     return (input.unsqueeze(-1) == tp.arange(num_classes)).to(int64)
 

@@ -163,7 +163,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """``−weight[t] · input[t]`` for log-probabilities (C) or (N, C, \\*) and classes () or (N, \\*).
+    """``−weight[t] · input[t]`` for log-probabilities (C) or (N, C, *) and classes () or (N, *).
 
     Targets equal to ``ignore_index`` count nothing; other targets outside [0, C) raise an
     `IndexError`. The mean divides by the sum of the weights (NaN when nothing counts).

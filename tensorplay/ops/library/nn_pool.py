@@ -34,7 +34,13 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 def _windows(
-    name: str, images: Shape, kernel: Two, stride: Two | None, padding: Two, dilation: Two, ceil_mode: bool
+    name: str,
+    images: Shape,
+    kernel: Two,
+    stride: Two | None,
+    padding: Two,
+    dilation: Two,
+    ceil_mode: bool,
 ) -> Windows:
     if len(images) not in {3, 4}:
         raise ShapeError(f"{name}: expected images (N, C, H, W) or (C, H, W), got {tuple(images)}")
@@ -43,7 +49,13 @@ def _windows(
             f"{name}: padding is at most half of the window: {tuple(padding)} for {tuple(kernel)}"
         )
     return make_windows(
-        name, images, kernel, kernel if stride is None else stride, padding, dilation, ceil_mode=ceil_mode
+        name,
+        images,
+        kernel,
+        kernel if stride is None else stride,
+        padding,
+        dilation,
+        ceil_mode=ceil_mode,
     )
 
 
@@ -60,9 +72,7 @@ def _max_meta(
 ) -> tuple[TensorMeta, TensorMeta]:
     if input.dtype is bool_ or input.dtype.kind == "c":
         raise DTypeError(f"max_pool2d: expected real numbers, got {input.dtype}")
-    windows = _windows(
-        "max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode
-    )
+    windows = _windows("max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     shape = (*input.shape[:-2], *windows.output)
     return TensorMeta(shape, input.dtype, input.device), TensorMeta(shape, int64, input.device)
 
@@ -82,15 +92,15 @@ def max_pool2d_with_indices(
     `max_pool2d` for the arguments.
     """
     _max_meta(meta_of(input), kernel_size, stride, padding, dilation, ceil_mode)
-    windows = _windows(
-        "max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode
-    )
+    windows = _windows("max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     values, places = max_pool(wide(input), windows)
     return narrow(values, input), places
 
 
 @max_pool2d_with_indices.gradient("input")
-def _(grads: tuple[Tensor | None, ...], results: tuple[Tensor, ...], input: TensorMeta) -> Tensor | None:
+def _(
+    grads: tuple[Tensor | None, ...], results: tuple[Tensor, ...], input: TensorMeta
+) -> Tensor | None:
     grad, places = grads[0], results[1]
     if grad is None:
         return None
@@ -127,7 +137,9 @@ def max_pool2d(
     Windows move by ``stride`` (default: their size) over images with ``padding`` on each side; with
     ``ceil_mode`` the last one may reach over the end, if it starts inside.
     """
-    values, places = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    values, places = max_pool2d_with_indices(
+        input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return (values, places) if return_indices else values
 
 
@@ -210,7 +222,14 @@ def _(
     divisor_override: int | None,
 ) -> Tensor:
     return avg_pool2d_input_grad(
-        grad, input.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        grad,
+        input.shape,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
     )
 
 
@@ -237,7 +256,9 @@ def _average_grad_meta(
     del count_include_pad, divisor_override
     windows = _windows("avg_pool2d", input_size, kernel_size, stride, padding, (1, 1), ceil_mode)
     if grad_output.shape != (*input_size[:-2], *windows.output):
-        raise ShapeError(f"avg_pool2d: a gradient of shape {tuple(grad_output.shape)} is not one of its result")
+        raise ShapeError(
+            f"avg_pool2d: a gradient of shape {tuple(grad_output.shape)} is not one of its result"
+        )
     return TensorMeta(input_size, grad_output.dtype, grad_output.device)
 
 
@@ -255,7 +276,14 @@ def avg_pool2d_input_grad(
     """The adjoint of `avg_pool2d`: each gradient, divided, is added to all places of its window."""
     size = tuple(input_size)
     _average_grad_meta(
-        meta_of(grad_output), size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        meta_of(grad_output),
+        size,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
     )
     windows = _windows("avg_pool2d", size, kernel_size, stride, padding, (1, 1), ceil_mode)
     g = wide(grad_output)
@@ -290,7 +318,9 @@ def _() -> Iterator[Sample]:
 
 def _adaptive_meta(input: TensorMeta, output_size: Size) -> TensorMeta:
     if len(input.shape) not in {3, 4}:
-        raise ShapeError(f"adaptive_avg_pool2d: expected images (N, C, H, W) or (C, H, W), got {input.shape}")
+        raise ShapeError(
+            f"adaptive_avg_pool2d: expected images (N, C, H, W) or (C, H, W), got {input.shape}"
+        )
     if input.dtype.kind != "f":
         raise DTypeError(f"adaptive_avg_pool2d: expected a floating dtype, got {input.dtype}")
     if any(each < 0 for each in output_size) or any(each == 0 for each in input.shape[-2:]):
@@ -363,7 +393,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: object) -> Tensor:
     """Means over windows chosen so that the result has ``output_size`` (None keeps the images' size)."""
     wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     if len(wanted) != 2:
-        raise ArgumentValueError(f"adaptive_avg_pool2d: output_size is one or two numbers, not {output_size!r}")
+        raise ArgumentValueError(
+            f"adaptive_avg_pool2d: output_size is one or two numbers, not {output_size!r}"
+        )
     size = tuple(n if o is None else o for o, n in zip(wanted, input.shape[-2:], strict=True))
     if all(o > 0 and n % o == 0 for o, n in zip(size, input.shape[-2:], strict=True)):
         kernel = tuple(n // o for o, n in zip(size, input.shape[-2:], strict=True))

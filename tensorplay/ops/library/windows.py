@@ -145,7 +145,9 @@ def convolve(x: Array, w: Array, windows: Windows, groups: int) -> Array:
     y = _C.empty((n, out_channels, *windows.output), x.dtype)
     kernels = w.reshape(groups, out_channels // groups, -1)
     padded = windows.pad(x, 0.0)
-    for chunk in _chunks(n, w[0].size * groups * windows.output[0] * windows.output[1] * x.itemsize):
+    for chunk in _chunks(
+        n, w[0].size * groups * windows.output[0] * windows.output[1] * x.itemsize
+    ):
         columns = _columns(padded[chunk], windows, groups)
         product = _C.matmul(kernels, columns)
         _scatter_images(product, y[chunk])
@@ -169,9 +171,7 @@ def convolve_images_adjoint(grad: Array, w: Array, windows: Windows, groups: int
     return np.ascontiguousarray(x[(..., *windows.interior)])
 
 
-def convolve_weight_adjoint(
-    grad: Array, x: Array, windows: Windows, groups: int
-) -> Array:
+def convolve_weight_adjoint(grad: Array, x: Array, windows: Windows, groups: int) -> Array:
     """Return the adjoint of `convolve` in its second argument."""
     n, out_channels, channels = x.shape[0], grad.shape[1], x.shape[1] // groups
     oh, ow = windows.output
@@ -204,7 +204,7 @@ def _columns(padded: Array, windows: Windows, groups: int) -> Array:
 
 def _gather_images(images: Array, groups: int) -> Array:
     """(N, groups·O, oh, ow) to (groups, O, N·oh·ow)."""
-    n, channels = images.shape[:2]
+    channels = images.shape[1]
     return images.transpose(1, 0, 2, 3).reshape(groups, channels // groups, -1)
 
 
@@ -224,8 +224,7 @@ def max_pool(x: Array, windows: Windows) -> tuple[Array, Array]:
     """
     padded = windows.pad(x, 0)
     height, width = windows.image
-    (top, left), (pad_h, pad_w) = windows.padding, windows.padded
-    places = np.full((pad_h, pad_w), -1, dtype=np.int64)
+    places = np.full(windows.padded, -1, dtype=np.int64)
     places[windows.interior] = np.arange(height * width).reshape(height, width)
     shape = (*x.shape[:-2], *windows.output)
     best = np.zeros(shape, x.dtype)
