@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import traceback
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,13 @@ import pytest
 
 from tensorplay import _C
 from tensorplay._C import TensorBase
-from tensorplay.compiler.backends.stax import artifact_cache, choices, codecache, wrapper
+from tensorplay.compiler.backends.stax import (
+    artifact_cache,
+    choices,
+    codecache,
+    thread_grain,
+    wrapper,
+)
 from tensorplay.compiler.backends.stax.artifact_cache import ArtifactKey
 from tensorplay.compiler.backends.stax.index import Symbol
 from tensorplay.compiler.backends.stax.schedule import (
@@ -285,20 +292,21 @@ def test_tracebacks_show_the_wrappers_lines(monkeypatch, folder):
     ("nanoseconds", "threads", "parallel", "grain"),
     [
         (1e3, 2, True, 1000),
-        (1e6, 2, True, 5),
+        (1e6, 2, True, 4),
         (1e6, 1, True, 1000),
         (1e6, 2, False, 1000),
         (1e9, 4, True, 1),
     ],
 )
 def test_threads_are_used_where_they_pay(nanoseconds, threads, parallel, grain):
-    from dataclasses import replace
-
-    g = group(
-        "k", (), ("y",), trip=1000, parallel=parallel,
-        bytes_moved=int(nanoseconds * wrapper.BYTES_PER_NANOSECOND),
-    )  # fmt: skip
-    assert wrapper.parallel_grain(g, replace(GENERIC, threads=threads)) == grain
+    target = replace(GENERIC, threads=threads)
+    moved = int(nanoseconds * thread_grain.MEMORY_BYTES_PER_NANOSECOND)
+    by_bytes = group("k", (), ("y",), trip=1000, parallel=parallel, bytes_moved=moved)
+    counted = int(nanoseconds * thread_grain.VECTORS_PER_NANOSECOND)
+    by_operations = group("k", (), ("y",), trip=1000, parallel=parallel, operations=counted)
+    assert thread_grain.parallel_grain(by_operations, target) == grain
+    if moved > target.l3_bytes or grain == 1000:
+        assert thread_grain.parallel_grain(by_bytes, target) == grain
 
 
 # ---- artifacts ---------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
 from tensorplay.compiler.backends.stax.schedule import BufferView, Extern, Group, Place
+from tensorplay.compiler.backends.stax.thread_grain import parallel_grain
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType, Undefined
 from tensorplay.core.errors import CompileError
@@ -42,15 +43,6 @@ if TYPE_CHECKING:
 
     from tensorplay.compiler.backends.stax.schedule import Plan
     from tensorplay.compiler.target import CpuTarget
-
-SERIAL_NANOSECONDS: Final = 20_000.0
-"""A kernel that is faster runs on the calling thread: waking another costs 5 to 50 us where it sleeps."""
-CHUNK_NANOSECONDS: Final = 5_000.0
-"""What a thread takes at once is worth at least this much time."""
-BYTES_PER_NANOSECOND: Final = 8.0
-"""What one core moves from and to memory."""
-VECTORS_PER_NANOSECOND: Final = 2.0
-"""Vector additions of one core."""
 
 INTO: Final = {"matmul": "matmul", "mm": "matmul", "bmm": "matmul"}
 """Operators whose kernel takes the result's memory as its last argument, and the name of that kernel."""
@@ -73,6 +65,7 @@ class ModulePrinter:
     views: dict[BufferView, int] = field(default_factory=dict)
     dtypes: set[str] = field(default_factory=set)
     functions: list[str] = field(default_factory=list)
+    called: set[str] = field(default_factory=set)
     buffers: list[str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -108,7 +101,7 @@ class ModulePrinter:
     def import_lines(self) -> Iterator[str]:
         """Yield the imports that the module needs."""
         functions = "".join(self.functions)
-        matmul = ", matmul" if " matmul(" in functions else ""
+        matmul = ", matmul" if " matmul(" in functions or "matmul" in self.called else ""
         yield f"from tensorplay._C import Program{matmul}"
         if self.plan.schedule.groups:
             yield f"from {__package__}.async_compile import AsyncCompile"
@@ -235,11 +228,16 @@ class ModulePrinter:
         operator = step.overload.operator.name
         if step.into and operator not in INTO:
             raise CompileError(f"{operator} cannot write into memory that the plan allocates")
-        function = f"extern_{len(self.functions)}_{operator}"
         callee = INTO[operator] if step.into else f"tp.{operator}.kernel"
-        call = f"{callee}({', '.join(arguments)})"
-        body = call if step.into else f"return {call}"
-        self.functions.append(f"\ndef {function}({', '.join(parameters.values())}):\n    {body}\n")
+        function = f"extern_{len(self.functions)}_{operator}"
+        if step.into and arguments == list(parameters.values()):
+            function = callee  # it takes the arrays as they come
+            self.called.add(callee)
+        else:
+            call = f"{callee}({', '.join(arguments)})"
+            body = call if step.into else f"return {call}"
+            names = ", ".join(parameters.values())
+            self.functions.append(f"\ndef {function}({names}):\n    {body}\n")
         numbers = tuple_text(map(str, parameters))
         made = tuple_text(map(str, results))
         reads, writes = ", ".join(step.reads), ", ".join(step.outputs)
@@ -254,24 +252,6 @@ class ModulePrinter:
             count += 1
             candidate = f"{base}_{count}"
         return candidate
-
-
-def parallel_grain(group: Group, target: CpuTarget) -> int:
-    """Return how many iterations a thread takes at once; all of them where threads don't pay (Algorithm 8.1).
-
-    The estimate is the larger of the time to move the bytes and the time to compute, on one core.
-    """
-    trip = max(group.iterations, 1)
-    if target.threads <= 1 or not group.parallel:
-        return trip
-    lanes = max(target.vector_bytes // 4, 1) if any(s.vector for s in group.segments) else 1
-    nanoseconds = max(
-        group.bytes_moved / BYTES_PER_NANOSECOND,
-        group.operations / (lanes * VECTORS_PER_NANOSECOND),
-    )
-    if nanoseconds < SERIAL_NANOSECONDS:
-        return trip
-    return min(trip, max(1, math.ceil(trip * CHUNK_NANOSECONDS / nanoseconds)))
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------
