@@ -113,7 +113,10 @@ def check(function, *metas, arrays=None, exact=True, target=AVX2):
     for node, e, f in zip(graph.outputs, expected, found, strict=True):
         e = np.asarray(e)
         assert (f.shape, f.dtype) == (e.shape, e.dtype)
-        assert stages.schedule.buffers[name_of(stages, graph, node)].strides == node.meta["val"].strides
+        assert (
+            stages.schedule.buffers[name_of(stages, graph, node)].strides
+            == node.meta["val"].strides
+        )
         if exact:
             np.testing.assert_array_equal(wide(f), wide(e))
             assert (np.signbit(wide(f)) == np.signbit(wide(e))).all() or np.isnan(wide(e)).any()

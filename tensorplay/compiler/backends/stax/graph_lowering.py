@@ -172,7 +172,7 @@ class GraphLowering:
             value.as_argument()
         elif value.depth >= choices.MAX_DEPTH:
             value.realize()
-        elif self.uses.get(node, 0) > 1:
+        elif self.uses.get(node, 0) > 1 and 0 not in value.size:
             counts = CountingHandler(self.facts)
             value.make_loader()(counts, loop_variables("i", value.size))
             if choices.should_realize(counts, self.uses[node], self.target):
@@ -243,7 +243,7 @@ class GraphLowering:
         bodies: dict[str, LoopBody] = {}
         buffers: list[Buffer] = []
         for draft in self.drafts:
-            if draft.loops is not None:
+            if draft.loops is not None and 0 not in draft.loops.ranges:
                 bodies[draft.name] = self.record(draft, draft.loops)
             layout = draft.layout()
             self.facts[draft.name] = layout.facts()

@@ -13,6 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import choices
+from tensorplay.compiler.backends.stax.hoisting import hoist_columns
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, natural_key
 from tensorplay.compiler.backends.stax.loop_body import (
     CheckBounds,
@@ -29,7 +30,6 @@ from tensorplay.compiler.backends.stax.loop_body import (
     key,
     renumber,
 )
-from tensorplay.compiler.backends.stax.hoisting import hoist_columns
 from tensorplay.compiler.backends.stax.loop_nest import Nest, plan_nest
 from tensorplay.compiler.backends.stax.loop_nodes import LoopNode, touched
 from tensorplay.compiler.backends.stax.schedule import (
@@ -72,6 +72,8 @@ class Placement:
     reduced: frozenset[Symbol] | None = None
     scanned: Symbol | None = None
     nodes: list[LoopNode] = field(default_factory=list)
+    vector: Symbol | None = None
+    order: tuple[Symbol, ...] = ()
 
     def accepts(self, loops: frozenset[Symbol], node: LoopNode) -> bool:
         """Say whether a node can run in these loops, beside the nodes that are there."""
@@ -113,6 +115,10 @@ def place_nodes(cluster: Cluster, nest: Nest) -> list[Placement]:
             placements.append(Placement(loops))
         placements[number].add(node)
         home[node.name] = number
+    for placement in placements:
+        reduced = placement.reduced or frozenset()
+        placement.vector = nest.vector_of(placement.nodes, placement.loops)
+        placement.order = nest.order_segment(placement.loops, reduced, placement.vector)
     return placements
 
 
@@ -149,7 +155,7 @@ def choose_locals(
         readers = cluster.reads.get(buffer, ())
         if any(load.index != index or load.indices for _, load in readers):
             continue
-        axes = nest.order(nest.segment_loops(writer) & frozenset(writer.kept))
+        axes = tuple(s for s in placements[segment_of[writer.name]].order if s in writer.kept)
         elsewhere = any(segment_of[n.name] != segment_of[writer.name] for n, _ in readers)
         size = prod(nest.extent(s) for s in axes) * buffers[buffer].dtype.itemsize
         if elsewhere and not choices.fits_row_buffer(size, target):
@@ -252,8 +258,6 @@ class GroupBuilder:
             self.add_node(builder, node, number)
         body, after = builder.finish()
         reduced = placement.reduced or frozenset()
-        vector = self.nest.vector_of(placement.nodes, placement.loops)
-        ordered = self.nest.order_segment(placement.loops, reduced, vector)
         loops = tuple(
             Inner(
                 s,
@@ -264,9 +268,9 @@ class GroupBuilder:
                 if s == placement.scanned
                 else Role.KEPT,
             )
-            for s in ordered
+            for s in placement.order
         )
-        return Segment(loops, body, after, vector)
+        return Segment(loops, body, after, placement.vector)
 
     def add_node(self, builder: SegmentBuilder, node: LoopNode, segment: int) -> None:
         """Add a node's instructions to a segment."""
@@ -274,7 +278,7 @@ class GroupBuilder:
         for number, instruction in enumerate(node.instructions):
             match instruction:
                 case Store():
-                    self.add_store(builder, renumbered(instruction, new), node, segment)
+                    self.add_store(builder, renumbered(instruction, new), segment)
                 case Load(buffer=buffer, index=index):
                     value = builder.stored.get((buffer, index))
                     if value is None and buffer in self.locals_by_buffer:
@@ -294,9 +298,7 @@ class GroupBuilder:
                 case _:
                     new[number] = builder.add(renumber(instruction, new.__getitem__))
 
-    def add_store(
-        self, builder: SegmentBuilder, store: Store, node: LoopNode, segment: int
-    ) -> None:
+    def add_store(self, builder: SegmentBuilder, store: Store, segment: int) -> None:
         """Write to memory, to a local, or only remember the value, as its readers need."""
         late = store.value < 0 or isinstance(builder.body[store.value], Reduce)
         put = builder.add_after if late else append_to(builder)

@@ -166,6 +166,11 @@ class ComputedBuffer:
         """The name of the buffer whose memory is written."""
         return self.data.target if isinstance(self.data, Scatter) else self.name
 
+    @property
+    def is_empty(self) -> bool:
+        """Say whether there is nothing to compute."""
+        return 0 in self.data.ranges
+
 
 @dataclass(frozen=True, slots=True)
 class ExternBuffer:
@@ -214,7 +219,7 @@ Buffer: TypeAlias = InputBuffer | ComputedBuffer | ExternBuffer
 class LoopProgram:
     """All buffers in the order of computation, and the names of those that are returned.
 
-    ``bodies`` holds the loop body of every computed buffer. ``fallbacks`` names the calls that have no lowering.
+    `bodies` holds the loop body of every computed buffer that has elements. ``fallbacks`` names the calls that have no lowering.
     """
 
     buffers: tuple[Buffer, ...]
@@ -276,9 +281,10 @@ def record_body(
             handler.store(name, place(index), result)
         case Scan():
             value = handler.token(data.inner_fn(handler, index))
-            running = handler.scan(data.kind, value, data.dtype)
-            handler.store(name, place(index), running)
-            scanned = index[data.dim].as_symbol() if data.ranges else None
+            scanned = index[data.dim].as_symbol()
+            if scanned is not None:  # of one element, the running merge is the element
+                value = handler.scan(data.kind, value, data.dtype)
+            handler.store(name, place(index), value)
         case Scatter():
             where, scattered = data.inner_fn(handler, index)
             handler.store(name, place(where), handler.token(scattered), data.mode)

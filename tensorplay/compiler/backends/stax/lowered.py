@@ -206,6 +206,8 @@ class ViewOf:
 
 def strided_view(base: Stored, size: tuple[int, ...], source: IndexMap) -> Stored | None:
     """Return a view as strides and offset (Proposition 6.2), or None where its addresses aren't affine."""
+    if 0 in size:
+        return Stored(base.buffer, contiguous_strides(size))
     variables = loop_variables("i", size)
     address = base.address(tuple(map(to_expr, source(variables))))
     if not address.is_affine:

@@ -55,6 +55,11 @@ def plan_memory(schedule: Schedule) -> Plan:
             if name in arena.owners:
                 arena.free(arena.owners.pop(name), schedule.buffers[name].bytes)
         releases.append(tuple(b for b in ended if b not in schedule.outputs))
+    for name in schedule.buffers:
+        if name not in allocations:  # empty: no step writes it
+            place = Place.OUTPUT if name in schedule.outputs else Place.ARENA
+            allocations[name] = Allocation(name, place)
+            arena.size = max(arena.size, ALIGNMENT if place is Place.ARENA else 0)
     return Plan(schedule, allocations, arena.size, tuple(releases))
 
 

@@ -53,6 +53,8 @@ def make_units(program: LoopProgram, source: SymbolSource) -> list[Unit]:
     done: set[int] = set()
     for position, b in enumerate(program.buffers):
         if isinstance(b, ComputedBuffer):
+            if b.is_empty:
+                continue
             body = program.bodies[b.name]
             node = make_node(b.name, position, str(b.layout.device), body, b.origins, source)
             units.append(Cluster((node,)))

@@ -45,7 +45,7 @@ def verify_program(program: LoopProgram) -> None:
     if len(set(names)) != len(names):
         fail("loop program", f"two buffers have one name: {names}")
     for b in program.buffers:
-        if isinstance(b, ComputedBuffer):
+        if isinstance(b, ComputedBuffer) and not b.is_empty:
             body = program.bodies[b.name]
             verify_instructions(body.instructions, b.name)
             stores = [i for i in body.instructions if isinstance(i, Store)]
@@ -81,7 +81,7 @@ def verify_symbols(instructions: Iterable[Instr], loops: set[Symbol], where: str
 
 def verify_schedule(schedule: Schedule) -> None:
     """Check groups, and that every buffer is written before it is read."""
-    written = set(schedule.inputs)
+    written = {*schedule.inputs, *(b.name for b in schedule.buffers.values() if not b.elements)}
     for step in schedule.steps:
         if isinstance(step, Group):
             verify_group(step, schedule)
