@@ -23,10 +23,11 @@ def limits(dtype):
 def test_the_least_integer_divided_by_minus_one_wraps(run, dtype, length):
     low, _ = limits(dtype)
     a, b = tensor_of([low] * length, dtype), tensor_of([-1] * length, dtype)
-    expect(run(lambda a, b: a // b)(a, b), [low] * length, dtype)
-    expect(run(lambda a, b: a % b)(a, b), [0] * length, dtype)
-    expect(run(lambda a: a // -1)(a), [low] * length, dtype)
-    expect(run(lambda a: a % -1)(a), [0] * length, dtype)
+    quotients = run(lambda a, b: (a // b, a // -1))(a, b)
+    remainders = run(lambda a, b: (a % b, a % -1))(a, b)
+    for quotient, remainder in zip(quotients, remainders, strict=True):
+        expect(quotient, [low] * length, dtype)
+        expect(remainder, [0] * length, dtype)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -34,8 +35,9 @@ def test_the_least_integer_divided_by_minus_one_wraps(run, dtype, length):
 def test_floor_division_rounds_down_for_every_sign(run, dtype, layout):
     a = tensor_of([1, 7, -7, -7, 7, 0], dtype, layout)
     b = tensor_of([-3, -2, 2, -2, 2, -5], dtype, layout)
-    expect(run(lambda a, b: a // b)(a, b), [-1, -4, -4, 3, 3, 0], dtype)
-    expect(run(lambda a, b: a % b)(a, b), [-2, -1, 1, -1, 1, 0], dtype)
+    quotient, remainder = run(lambda a, b: (a // b, a % b))(a, b)
+    expect(quotient, [-1, -4, -4, 3, 3, 0], dtype)
+    expect(remainder, [-2, -1, 1, -1, 1, 0], dtype)
 
 
 @pytest.mark.parametrize("dtype", SIGNED)
@@ -97,20 +99,22 @@ def test_every_operator_of_a_chain_wraps(run, dtype, layout):
         bits = wrapped(function)
         return np.where(bits > high, bits - (high - low + 1), bits).astype(dtype)
 
-    for function in (
+    chains = (
         lambda v: (v + 1) * 2,
         lambda v: (v - 1) - 1,
         lambda v: v * v,
         lambda v: -v,
         lambda v: v * 3 - v,
-    ):
-        expect(run(function)(x), right(function), dtype)
-    expect(
-        run(lambda x: ((x + 1) // 2).double())(x),
-        (right(lambda v: v + 1) // 2).astype("float64"),
-        "float64",
     )
-    expect(run(lambda x: (x + 1) > x)(x), right(lambda v: v + 1) > np.array(values, dtype), "bool")
+
+    def all_chains(x):  # one function: one compilation
+        return tuple(f(x) for f in chains), ((x + 1) // 2).double(), (x + 1) > x
+
+    found, halved, grows = run(all_chains)(x)
+    for result, chain in zip(found, chains, strict=True):
+        expect(result, right(chain), dtype)
+    expect(halved, (right(lambda v: v + 1) // 2).astype("float64"), "float64")
+    expect(grows, right(lambda v: v + 1) > np.array(values, dtype), "bool")
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
