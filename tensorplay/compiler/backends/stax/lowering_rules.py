@@ -33,7 +33,7 @@ from tensorplay.ops.kinds.index import Scatter as ScatterForm
 from tensorplay.ops.kinds.view import StridedView
 from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.signature import Values
-from tensorplay.ops.values import NO_ATTRS, TABLE, Value, square, where
+from tensorplay.ops.values import NO_ATTRS, TABLE, Value, square
 from tensorplay.ops.values import to_dtype as convert
 
 if TYPE_CHECKING:
@@ -546,10 +546,7 @@ def reader(
     def read(name: str, indices: Sequence[object], size: int, *, wraps: bool = True) -> Expr:
         index = tuple(to_expr(cast("int | Expr", i)) for i in indices)
         value = loaders[name](handler, index)
-        if not wraps:  # out of range instead of counting from the end
-            value = convert(value, dtypes.int64)
-            value = where(value < 0, size, value)
-        return handler.indirect(value, size, call.operator.name)
+        return handler.indirect(value, size, call.operator.name, wrap=wraps)
 
     return read
 

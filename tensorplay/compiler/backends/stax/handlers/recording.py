@@ -81,8 +81,8 @@ class RecordingHandler(SymbolicHandler):
         return self.add(Load(buffer, address, dtype, indices, cast("int | None", mask)))
 
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
-        """Record a bounds check; its message says what was asked and what is allowed."""
-        message = f"{what}: index out of range: expected -{size} <= index < {size}"
+        """Record a bounds check, with the message of the error."""
+        message = f"{what}: an index is out of range for a dimension of {size} elements"
         if message not in self.checks:
             self.checks.append(message)
         number = self.checks.index(message)
