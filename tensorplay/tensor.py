@@ -484,6 +484,9 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
+tensor_from_data.__module__, tensor_from_data.__qualname__ = "tensorplay", "tensor"
+tensor_from_data.__name__ = "tensor"
+
 for _dtype in dtypes.ALL_DTYPES:
     _C.register_dtype(_dtype.numpy, _dtype, _dtype.code)
 dispatch.register_tensor_class(Tensor)
