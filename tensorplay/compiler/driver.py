@@ -42,6 +42,7 @@ from tensorplay.compiler.statistics import count
 from tensorplay.compiler.target import Target
 from tensorplay.compiler.transforms.fixpoint import transform
 from tensorplay.core.config import config
+from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Interpreter, Node
 from tensorplay.tensor import Tensor
 
@@ -92,8 +93,10 @@ class Specialization:
         if self.guard is None:
             return None
         count("gate_checks")
+        state = default_generator.get_state()
         with dispatch.set_grad_enabled(False):
             values = self.guard(*tensors)
+        default_generator.set_state(state)
         for gate, value in zip(self.captured.gates, values, strict=True):
             if value.array is None or answer(value.array, gate.what) != gate.answer:
                 where = gate.node.meta.get("stack")

@@ -195,16 +195,13 @@ def import_path(value: object) -> tuple[str, str] | None:
     else:
         return None
     parts = text.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:length]))
-        if module is None:
-            continue
-        found: object = module
-        for part in parts[length:]:
-            found = getattr(found, part, None)
-        if found is value or (found == value and type(found) is type(value)):
-            return ".".join(parts[:length]), text
-    return None
+    found: object = sys.modules.get(parts[0])
+    for part in parts[1:]:
+        found = getattr(found, part, None)
+    if found is not value and (found != value or type(found) is not type(value)):
+        return None
+    prefixes = (".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
+    return next(prefix for prefix in prefixes if prefix in sys.modules), text
 
 
 def attribute_path(root: str, path: str) -> str:

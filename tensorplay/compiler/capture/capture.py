@@ -23,6 +23,7 @@ from tensorplay.compiler.capture.mode import CaptureMode, capture_error
 from tensorplay.compiler.capture.places import Place
 from tensorplay.compiler.capture.structure import map_structure, open_container
 from tensorplay.compiler.statistics import count
+from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Node
 from tensorplay.graph.tracer import user_line
 from tensorplay.tensor import Tensor
@@ -82,12 +83,14 @@ def capture(
 
 @contextlib.contextmanager
 def _kept_state() -> Iterator[None]:
-    """Undo what a capture does to the grad mode."""
+    """Undo what a capture does to the grad mode and, in sampling, to the random state."""
+    state = default_generator.get_state()
     token = dispatch.push_grad_mode(dispatch.is_grad_enabled())
     try:
         yield
     finally:
         dispatch.pop_grad_mode(token)
+        default_generator.set_state(state)
 
 
 class _Copies:

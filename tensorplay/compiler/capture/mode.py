@@ -147,8 +147,9 @@ class CaptureMode(FunctionMode):
                 "gradients, or call backward() on what the compiled function returns",
                 line,
             )
+        draws = draws_random_numbers(target)
         try:
-            if memories:
+            if memories and not draws:
                 result = _run(target, args, kwargs)
             else:
                 with MetadataOnly():
@@ -161,7 +162,7 @@ class CaptureMode(FunctionMode):
             for memory, version in zip(memories, versions, strict=True)
             if memory.version != version
         )
-        if written or draws_random_numbers(target):
+        if written or draws:
             self.effects[node] = written
         if self._sampling is not None:
             self._sampling.run_call(node)

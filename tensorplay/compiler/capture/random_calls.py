@@ -27,17 +27,22 @@ def draws_random_numbers(target: Target) -> bool:
 
 @functools.cache
 def _operator_draws(name: str) -> bool:
-    """Whether an operator has that effect, or is made of operators of which one has."""
-    seen: set[str] = set()
-    pending = [name]
+    """Whether an operator has that effect, or calls one that has, directly or through functions."""
+    seen: set[object] = set()
+    pending: list[object] = [tp[name]]
     while pending:
-        current = pending.pop()
-        if current in seen or current not in tp:
+        value = pending.pop()
+        if value in seen:
             continue
-        seen.add(current)
-        operator: Operator = tp[current]
-        if operator.effect:
-            return True
-        if isinstance(operator.kind, Composite) and isinstance(operator.function, FunctionType):
-            pending.extend(operator.function.__code__.co_names)
+        seen.add(value)
+        if isinstance(value, Operator):
+            if value.effect:
+                return True
+            if isinstance(value.kind, Composite):
+                pending.append(value.function)
+        elif isinstance(value, FunctionType):
+            for called in value.__code__.co_names:
+                found = value.__globals__.get(called)
+                if isinstance(found, (Operator, FunctionType)):
+                    pending.append(found)
     return False
