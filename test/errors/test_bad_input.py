@@ -100,7 +100,7 @@ def test_a_gradient_of_integers_and_of_vectors(run):
     with pytest.raises(errors.TensorPlayError):
         tensor_of([1, 2], "int64").requires_grad_()
     x = tp.ones(3).requires_grad_()
-    with pytest.raises(errors.GradientError, match="scalar"):
+    with pytest.raises(errors.GradientError, match="one element"):
         run(lambda x: x * 2)(x).backward()
 
 
@@ -109,7 +109,7 @@ def test_a_saved_tensor_that_was_changed(run):
     w = tp.ones(3)
     y = run(lambda x, w: (x * w).sum())(x, w)
     w.add_(1)
-    with pytest.raises(errors.VersionError, match="in place"):
+    with pytest.raises(errors.VersionError, match="in-place"):
         y.backward()
 
 
@@ -139,17 +139,18 @@ def test_an_error_of_the_users_own_comes_through_unchanged():
         tp.compile(f)(tp.ones(2))
 
 
-@pytest.mark.parametrize("needs_data", [lambda x: x.numpy(), lambda x: memoryview(x.numpy())])
+@pytest.mark.parametrize("needs_data", [lambda x: x[x > 1], lambda x: x[x > 1].sum() * 2])
 def test_what_cannot_be_captured_names_the_users_line(needs_data):
     def f(x):
         y = x + 1
         return needs_data(y)
 
-    with pytest.raises(errors.CaptureError) as caught:
+    with pytest.raises(errors.CaptureError, match="where") as caught:
         tp.compile(f)(tp.ones(2))
     message = str(caught.value)
     assert Path(__file__).name in message
-    assert str(inspect.getsourcelines(f)[1] + 2) in message or "needs_data" in message
+    line = inspect.getsourcelines(f)[1] + 2
+    assert f"line {line}" in message or f"line {inspect.getsourcelines(needs_data)[1]}" in message
 
 
 PROGRAM = """
