@@ -198,7 +198,7 @@ class _Tracing:
         writes = self._plan_writes(results)
         plans = self._plan_outputs(outputs, results)
         nodes = [self.recorder.node_of(result) for result in results]
-        flows = tuple(result.requires_grad for result in results)
+        flows = tuple(gradients and result.requires_grad for result in results)
         gradient_of: list[int] = []
         error: Exception | None = None
         if gradients and any(flows):
