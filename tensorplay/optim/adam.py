@@ -20,7 +20,7 @@ def update_adam(
     slots: Slots,
     step: Tensor,
     *,
-    lr: float | Tensor,
+    lr: Tensor,
     betas: tuple[float, float],
     eps: float,
     weight_decay: float,

@@ -65,7 +65,6 @@ class Optimizer:
         self.state: dict[Tensor, dict[str, Tensor]] = {}
         self.param_groups: list[Group] = []
         self._rule: Rule = type(self).rule
-        self._lr_as_tensor = False
         groups = list(params)
         if not groups:
             raise ArgumentValueError(f"{type(self).__name__} got no parameters to optimize")
@@ -125,14 +124,10 @@ class Optimizer:
                 clear_grad(param, set_to_none)
 
     def compile(self, **options: Any) -> None:  # noqa: ANN401 - tp.compile's options
-        """Run the rule through ``tp.compile(rule, **options)`` from now on.
-
-        The learning rate is passed as a 0-d tensor, so changing it compiles nothing anew.
-        """
+        """Run the rule through ``tp.compile(rule, **options)`` from now on."""
         from tensorplay.compiler.api import compile as compile_function
 
         self._rule = compile_function(type(self).rule, **options)
-        self._lr_as_tensor = True
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # noqa: ANN401 - the closure's
         """Update every parameter that has a gradient; parameters without one stay as they are.
@@ -151,8 +146,9 @@ class Optimizer:
         return loss
 
     def _settings(self, group: Group) -> dict[str, Any]:
+        """Return a group's settings; the rate is a tensor, so changing it compiles nothing anew."""
         settings = {name: value for name, value in group.items() if name != "params"}
-        if self._lr_as_tensor and not isinstance(settings["lr"], Tensor):
+        if not isinstance(settings["lr"], Tensor):
             settings["lr"] = tensor(settings["lr"], dtype=dtypes.float64)
         return settings
 

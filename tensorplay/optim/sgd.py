@@ -19,7 +19,7 @@ def update_sgd(
     slots: Slots,
     step: Tensor,
     *,
-    lr: float | Tensor,
+    lr: Tensor,
     momentum: float,
     dampening: float,
     weight_decay: float,

@@ -210,3 +210,45 @@ def test_a_step_outlives_gradients_and_graphs():
     assert p.is_leaf
     assert p.requires_grad
     assert not opt.state[p]["momentum_buffer"].requires_grad
+
+
+# ---- compiled
+
+MAKERS = {
+    "sgd": lambda p: optim.SGD(p, lr=0.1),
+    "momentum": lambda p: optim.SGD(p, 0.1, 0.9, dampening=0.2, weight_decay=0.1),
+    "nesterov": lambda p: optim.SGD(p, 0.1, 0.9, nesterov=True, maximize=True),
+    "adam": lambda p: optim.Adam(p, 0.1, weight_decay=0.1, amsgrad=True),
+    "adamw": lambda p: optim.AdamW(p, 0.1),
+}
+
+
+def train(make, prepare, steps=3):
+    """Parameters of several shapes after some steps, the rate halved in between."""
+    rng = np.random.default_rng(0)
+    params = [
+        nn.Parameter(tensor_of(rng.standard_normal(shape)))
+        for shape in ((4, 3), (5,), (), (0, 2))
+    ]
+    opt = make(params)
+    step = prepare(opt)
+    for _ in range(steps):
+        opt.zero_grad()
+        sum((p * p * p).sum() for p in params).backward()
+        step()
+        opt.param_groups[0]["lr"] *= 0.5
+    return [to_array(p) for p in params]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_compiled_rule_gives_the_same_bits_and_is_compiled_once(name):
+    def compiled(opt):
+        opt.compile(strict_native=True)
+        return opt.step
+
+    right = train(MAKERS[name], lambda opt: opt.step)
+    before = tp.compiler.stats().captures
+    found = train(MAKERS[name], compiled)
+    assert tp.compiler.stats().captures == before + 1
+    for a, b in zip(found, right, strict=True):
+        np.testing.assert_array_equal(a, b)
