@@ -68,6 +68,15 @@ template <> struct HeldOf<bfloat16> { typedef float type; };
 template <class A, class B> constexpr bool same = false;
 template <class A> constexpr bool same<A, A> = true;
 template <class T> constexpr bool is_float = same<T, float> || same<T, double>;
+template <class T> constexpr bool is_lane = is_float<T>;
+template <> constexpr bool is_lane<int8_t> = true;
+template <> constexpr bool is_lane<int16_t> = true;
+template <> constexpr bool is_lane<int32_t> = true;
+template <> constexpr bool is_lane<int64_t> = true;
+template <> constexpr bool is_lane<uint8_t> = true;
+template <> constexpr bool is_lane<uint16_t> = true;
+template <> constexpr bool is_lane<uint32_t> = true;
+template <> constexpr bool is_lane<uint64_t> = true;
 template <class T> constexpr bool is_signed = is_float<T> || T(-1) < T(0);
 
 #ifdef __clang__
@@ -185,13 +194,29 @@ template <class V, int... I> TP_INLINE auto join_lanes(V a, V b, Sequence<int, I
 }
 #endif
 
+// GCC would turn a conversion of half a register of narrow integers into scalar code: this keeps the half a vector.
+template <class V> TP_INLINE void keep_vector(V& v) {
+#if TP_GCC_X86
+    if constexpr (sizeof(v[0]) < 4 && sizeof v >= 8) asm("" : "+x"(v));
+#endif
+}
 template <class T, int N, bool w> TP_INLINE Vec<T, N / 2> lower(Vec<T, N, w> a) {
-    if constexpr (w) return Vec<T, N / 2>(Raw<T, N / 2>(lower_lanes(a.v, Lanes<N / 2>())));
-    else return a.lo;
+    if constexpr (w) {
+        Raw<T, N / 2> half = lower_lanes(a.v, Lanes<N / 2>());
+        keep_vector(half);
+        return Vec<T, N / 2>(half);
+    } else {
+        return a.lo;
+    }
 }
 template <class T, int N, bool w> TP_INLINE Vec<T, N / 2> upper(Vec<T, N, w> a) {
-    if constexpr (w) return Vec<T, N / 2>(Raw<T, N / 2>(upper_lanes(a.v, Lanes<N / 2>())));
-    else return a.hi;
+    if constexpr (w) {
+        Raw<T, N / 2> half = upper_lanes(a.v, Lanes<N / 2>());
+        keep_vector(half);
+        return Vec<T, N / 2>(half);
+    } else {
+        return a.hi;
+    }
 }
 template <class T, int N, bool w> TP_INLINE Vec<T, 2 * N> join(Vec<T, N, w> a, Vec<T, N, w> b) {
     if constexpr (2 * N * sizeof(T) <= TP_VECTOR_BYTES) return Vec<T, 2 * N>(Raw<T, 2 * N>(join_lanes(a.v, b.v, Lanes<2 * N>())));
@@ -299,6 +324,7 @@ template <int W, int N> TP_INLINE bool all(Mask<W, N> a) { return !any(!a); }
 // Same lanes, another number type, no rule for what does not fit: see `convert` for that.
 template <class To, class T, int N, bool w> TP_INLINE Vec<To, N> convert_raw(Vec<T, N, w> a) {
     if constexpr (same<To, T>) return a;
+    else if constexpr (is_float<To> && sizeof(T) < 4) return convert_raw<To>(convert_raw<int32_t>(a));  // compilers go lane by lane
     else if constexpr (N * sizeof(T) <= TP_VECTOR_BYTES && N * sizeof(To) <= TP_VECTOR_BYTES) return Vec<To, N>(__builtin_convertvector(a.v, Raw<To, N>));
     else return join(convert_raw<To>(lower(a)), convert_raw<To>(upper(a)));
 }
@@ -402,22 +428,25 @@ template <int W, int N> TP_INLINE void store(bool* p, Mask<W, N> x) { store((int
 template <int W, int N> TP_INLINE void store(bool* p, Mask<W, N> x, int64_t count) { store((int8_t*)p, resize<1>(x).m & Vec<int8_t, N>((int8_t)1), count); }
 
 // Lane by lane, where the places are not neighbours.
-template <int N, class T, class I> TP_INLINE auto gather(const T* p, I index) {
-    typedef decltype(load<N>(p)) R;
-    T lanes[N];
-    for (int i = 0; i < N; i++) lanes[i] = p[index[i]];
-    return R(load<N>((const T*)lanes));
+template <class T, int... I> TP_INLINE Vec<T, sizeof...(I)> strided_lanes(const T* p, int64_t stride, Sequence<int, I...>) {
+    return Vec<T, sizeof...(I)>(Raw<T, sizeof...(I)>{p[I * stride]...});
 }
 template <int N, class T> TP_INLINE auto load_strided(const T* p, int64_t stride) {
-    T lanes[N];
-    for (int i = 0; i < N; i++) lanes[i] = p[i * stride];
-    return load<N>((const T*)lanes);
+    if constexpr (is_lane<T> && N * sizeof(T) <= TP_VECTOR_BYTES && N <= 16) {
+        return strided_lanes(p, stride, Lanes<N>());  // by way of memory the vector would wait for its lanes
+    } else if constexpr (is_lane<T> && N * sizeof(T) > TP_VECTOR_BYTES) {
+        return Vec<T, N>(load_strided<N / 2>(p, stride), load_strided<N / 2>(p + N / 2 * stride, stride));
+    } else {
+        T values[N];
+        for (int i = 0; i < N; i++) values[i] = p[i * stride];
+        return load<N>((const T*)values);
+    }
 }
 template <int N, class T> TP_INLINE auto load_strided(const T* p, int64_t stride, int64_t count) {
-    T lanes[N];
-    __builtin_memset((void*)lanes, 0, sizeof lanes);
-    for (int i = 0; i < count; i++) lanes[i] = p[i * stride];
-    return load<N>((const T*)lanes);
+    T values[N];
+    __builtin_memset((void*)values, 0, sizeof values);
+    for (int i = 0; i < count; i++) values[i] = p[i * stride];
+    return load<N>((const T*)values);
 }
 
 // What f(0), ..., f(count - 1) give, as a vector.
@@ -441,6 +470,58 @@ template <int N, class T, int W> TP_INLINE auto load_where(const T* p, Mask<W, N
     for (int64_t i = 0; i < count; i++)
         if (m[i]) values[i] = p[i];
     return X(load<N>((const T*)values));
+}
+
+// --------------------------------------------------------------------------------------- transposing
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define TP_TRANSPOSES 1
+// The lanes of a and b in turn: of their lower halves, or of their upper ones.
+template <int half, class V, int... I> TP_INLINE V interleave(V a, V b, Sequence<int, I...>) {
+    constexpr int n = sizeof...(I);
+    return __builtin_shufflevector(a, b, (I / 2 + half * n / 2 + (I % 2) * n)...);
+}
+// A square block: n perfect shuffles of its rows, n = log2 of its size, exchange rows and columns.
+template <class T, int N> TP_INLINE void transpose_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
+    Raw<T, N> rows[N], turned[N];
+#pragma GCC unroll 16
+    for (int i = 0; i < N; i++) rows[i] = load<N>(from + i * from_step).v;
+#pragma GCC unroll 4
+    for (int done = 1; done < N; done *= 2) {
+#pragma GCC unroll 16
+        for (int i = 0; i < N / 2; i++) {
+            turned[2 * i] = interleave<0>(rows[i], rows[i + N / 2], Lanes<N>());
+            turned[2 * i + 1] = interleave<1>(rows[i], rows[i + N / 2], Lanes<N>());
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < N; i++) rows[i] = turned[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < N; i++) store(to + i * to_step, Vec<T, N>(rows[i]));
+}
+#else
+#define TP_TRANSPOSES 0
+#endif
+template <class T> struct WordOf { typedef T type; };
+template <> struct WordOf<float> { typedef int32_t type; };
+template <> struct WordOf<double> { typedef int64_t type; };
+// to[i * to_step + j] = from[j * from_step + i] for i < rows, j < columns.
+template <class T> TP_INLINE void transpose_tile(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows, int64_t columns) {
+    int64_t i = 0;
+#if TP_TRANSPOSES
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+        typedef typename WordOf<T>::type W;
+        constexpr int N = TP_VECTOR_BYTES / sizeof(T);
+        for (; i + N <= rows; i += N) {
+            int64_t j = 0;
+            for (; j + N <= columns; j += N) transpose_block<W, N>((W*)to + i * to_step + j, to_step, (const W*)from + j * from_step + i, from_step);
+            for (; j < columns; j++)
+                for (int64_t k = i; k < i + N; k++) to[k * to_step + j] = from[j * from_step + k];
+        }
+    }
+#endif
+    for (; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) to[i * to_step + j] = from[j * from_step + i];
 }
 
 // Past the cache, in pieces of at most `unit` bytes, of which the place is a multiple; `stream_end` before anyone reads.

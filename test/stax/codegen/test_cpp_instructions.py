@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from stax.codegen.kernels import TARGETS, buffers_of, build, differing, pointwise, run_kernel, var
 
+from tensorplay.compiler.backends.stax.index import to_expr
 from tensorplay.compiler.backends.stax.loop_body import Compute, Load, Store
 from tensorplay.core import dtypes
 from tensorplay.ops import instructions  # fills the table
@@ -174,15 +175,21 @@ def test_conversions():
 def test_philox():
     count = 300
     rng = np.random.default_rng(0)
-    arrays = {n: rng.integers(-(1 << 62), 1 << 62, count) for n in ("seed", "offset", "index")}
-    want = TABLE["philox"].array(*arrays.values())
-    arrays["out"] = np.zeros(count, np.uint64)
+    seed, offset = rng.integers(-(1 << 62), 1 << 62, 2)
+    index = rng.integers(-(1 << 62), 1 << 62, count)
+    want = np.asarray(TABLE["philox"].array(seed, offset, index))
+    arrays = {"state": np.array([seed, offset]), "index": index, "out": np.zeros(count, np.uint64)}
 
     def body(x0):
-        loads = [Load(n, var(x0), dtypes.int64) for n in ("seed", "offset", "index")]
-        return [*loads, Compute("philox", (0, 1, 2), dtypes.uint64), Store("out", var(x0), 3)]
+        loads = [Load("state", to_expr(k), dtypes.int64) for k in range(2)]
+        return [
+            *loads,
+            Load("index", var(x0), dtypes.int64),
+            Compute("philox", (0, 1, 2), dtypes.uint64),
+            Store("out", var(x0), 3),
+        ]
 
-    group = pointwise("philox", body, ["seed", "offset", "index"], ["out"], count, 128)
+    group = pointwise("philox", body, ["state", "index"], ["out"], count, 128)
     for target in TARGETS:
         kernel = build([group], {"philox": buffers_of(arrays)}, target)["philox"]
         assert np.array_equal(run_kernel(kernel, group, arrays)[0]["out"], want)

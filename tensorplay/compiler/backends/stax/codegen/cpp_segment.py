@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax.codegen.cpp_reductions import Accumulator, make_accumulator
 from tensorplay.compiler.backends.stax.codegen.cpp_shape import VectorShape, choose_shape
-from tensorplay.compiler.backends.stax.codegen.cpp_values import SCALAR, Lanes, StatementPrinter
+from tensorplay.compiler.backends.stax.codegen.cpp_text import index_text, memory_type
+from tensorplay.compiler.backends.stax.codegen.cpp_values import (
+    SCALAR,
+    Lanes,
+    StatementPrinter,
+    padded,
+)
 from tensorplay.compiler.backends.stax.loop_body import (
     CheckBounds,
     Constant,
@@ -39,12 +45,16 @@ from tensorplay.compiler.backends.stax.loop_body import (
 from tensorplay.compiler.backends.stax.schedule import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tensorplay.compiler.backends.stax.codegen.cpp_values import Surroundings
-    from tensorplay.compiler.backends.stax.index import Expr
+    from tensorplay.compiler.backends.stax.index import Expr, Symbol
     from tensorplay.compiler.backends.stax.loop_body import Instr, ValueId
     from tensorplay.compiler.backends.stax.schedule import Inner, Segment
+
+
+MIN_TURNED, MAX_TURNED = 4, 1 << 14
+"""Rows and columns of a tile from which transposing it pays, and the most elements of its copy."""
 
 
 class Lines:
@@ -92,7 +102,7 @@ class SegmentPrinter:
         self.written = written
         self.instructions: tuple[Instr, ...] = (*segment.body, *segment.after)
         self.loops = segment.loops
-        vector = segment.vector
+        vector = segment.vector or inner_vector(segment)
         if any(loop.symbol == vector and loop.role is Role.SCANNED for loop in self.loops):
             vector = None  # a running sum depends on its predecessor
         self.vector_depth = next(
@@ -129,6 +139,52 @@ class SegmentPrinter:
         for number in range(len(segment.body)):
             self.buckets[levels[number]].append(number)
         self.out = Lines(depth)
+        self.turns = list(self.find_turns())
+
+    # ---- transposed tiles ----------------------------------------------------------------------------------------
+
+    def find_turns(self) -> Iterator[str]:
+        """Yield the statements that transpose tiles; their loads then read the copies.
+
+        A load that is strided along the vector loop and adjacent along another kept loop would read one element a
+        lane, of a cache line each.
+        """
+        if self.vector_depth is None or self.loops[self.vector_depth].role is not Role.KEPT:
+            return
+        columns = self.loops[self.vector_depth]
+        inside = {loop.symbol for loop in self.loops}
+        copies: dict[Load, str] = {}
+        for number, load in enumerate(self.segment.body):
+            if not isinstance(load, Load) or load.indices or load.mask is not None:
+                continue
+            step = load.index.stride(columns.symbol)
+            if step in {0, 1, None} or load.buffer in self.written:
+                continue
+            rows = next(
+                (l for l in self.loops if l.role is Role.KEPT and load.index.stride(l.symbol) == 1),
+                None,
+            )
+            if rows is None or load.index.symbols() & inside != {rows.symbol, columns.symbol}:
+                continue
+            over, across = self.range(rows), self.range(columns)
+            width = padded(across.extent)
+            if (
+                over.extent < MIN_TURNED
+                or across.extent < MIN_TURNED
+                or over.extent * width > MAX_TURNED
+            ):
+                continue
+            if load not in copies:
+                name = copies[load] = f"tile{number}"
+                start = {rows.symbol: over.begin, columns.symbol: across.begin}
+                first = index_text(load.index, lambda s, start=start: start.get(s, str(s)))
+                kind = memory_type(load.dtype)
+                counts = f"{over.end} - {over.begin}, {across.end} - {across.begin}"
+                yield f"alignas(64) {kind} {name}[{over.extent * width}];"
+                source = f"{self.around.pointers[load.buffer]} + ({first})"
+                yield f"transpose_tile({name}, {width}, {source}, {step}, {counts});"
+            place = f"{width}*({rows.symbol} - {over.begin}) + ({columns.symbol} - {across.begin})"
+            self.printer.turned[number] = f"{copies[load]} + ({place})"
 
     # ---- levels --------------------------------------------------------------------------------------------------
 
@@ -178,6 +234,7 @@ class SegmentPrinter:
     def print(self) -> list[str]:
         """Return the segment's lines."""
         self.out.open("")
+        self.out.add(*self.turns)
         self.nest(0, SCALAR)
         self.out.close()
         return self.out.lines
@@ -364,6 +421,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Inside = Callable[[Lanes], None]
+
+
+def inner_vector(segment: Segment) -> Symbol | None:
+    """Return the innermost loop of a segment that must run in order, if whole vectors of it hit different places."""
+    if not segment.loops:
+        return None
+    loop = segment.loops[-1]
+    if loop.role is not Role.KEPT:
+        return None
+    stored = {i.buffer for i in segment.body if isinstance(i, Store)}
+    for i in segment.body:
+        match i:
+            case Store(index=index):
+                allowed = index.stride(loop.symbol) == 1
+            case Load(buffer=buffer, index=index):
+                allowed = buffer not in stored and index.stride(loop.symbol) in {0, 1}
+            case Reduce() | Scan() | StoreLocal():
+                allowed = False
+            case _:
+                allowed = True
+        if not allowed:
+            return None
+    return loop.symbol
 
 
 def plus(begin: str, amount: int) -> str:

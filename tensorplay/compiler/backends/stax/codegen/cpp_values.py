@@ -151,6 +151,8 @@ class StatementPrinter:
         self.vector = vector
         self.around = around
         self.short_indices = self.find_short_indices()
+        self.turned: dict[ValueId, str] = {}
+        """Loads that read a tile which the segment has transposed, and where there."""
         self.varying: list[bool] = []
         for instruction in instructions:
             self.varying.append(vector is not None and self.varies(instruction, lanewise=lanewise))
@@ -258,6 +260,8 @@ class StatementPrinter:
         match instruction:
             case Compute():
                 return self.compute(instruction, lanes)
+            case Load() if lanes.width and number in self.turned:
+                return f"load<{lanes.width}>({self.turned[number]})"
             case Load():
                 return self.load(instruction, lanes)
             case LoadLocal(local=local):
@@ -458,7 +462,8 @@ class SymbolName:
         if is_indirect(symbol):
             value = self.indices[int(symbol.name[1:])]
             varies = self.lane and self.printer.varying[value]
-            return f"int64_t({self.printer.scalar(value)}{'[lane]' if varies else ''})"
+            text = f"{self.printer.scalar(value)}{'[lane]' if varies else ''}"
+            return text if self.printer.dtype_of(value).name == "int64" else f"int64_t({text})"
         if self.lane and symbol == self.printer.vector:
             return f"({symbol} + lane)"
         return str(symbol)
