@@ -126,7 +126,11 @@ class Region:
             results = [source.pick(outputs, inputs) for source in self.sources]
         for target, position in plan.writes:
             written = tensors[target] if target < len(tensors) else bases[target - len(tensors)]
-            dispatch.write(written, results[position])
+            if written.is_leaf and written.requires_grad:  # the function wrote it under no_grad
+                with dispatch.set_grad_enabled(False):
+                    dispatch.write(written, results[position])
+            else:
+                dispatch.write(written, results[position])
         return [_output(each, tensors, results) for each in plan.outputs]
 
 
