@@ -9,6 +9,9 @@ In: a `Group`. Out: a `Tile`: its axes, and whether rows are held whole. Three f
 - looped: the loops of each segment are flattened into one axis ``r0``, which the kernel runs through in blocks.
 
 The nest's loops are the axis ``x`` in the last two forms. An axis with one value is left out.
+
+Measured on an H200 (cubins of these texts, launched by the driver): pointwise, transposed and row kernels of 256 MiB
+move 4.0 to 4.5 TB/s; column sums 3.2 (1,024 columns) to 4.4 TB/s (65,536), where 32 columns a block had given 0.08.
 """
 
 from __future__ import annotations
@@ -41,8 +44,10 @@ ROW_KEPT: Final = 65536
 """Elements (padded to powers of two) of the rows that a block of 32 warps can hold in registers."""
 TILE_ELEMENTS: Final = 2048
 LONG_BLOCK: Final = 2048
-ACROSS_BLOCKS: Final = (64, 32)
-"""Columns and rows of a block where the rows of a reduction lie next to each other."""
+ACROSS_ELEMENTS: Final = 1024
+ACROSS_COLUMNS: Final = (32, 8)
+"""Most and fewest columns of a block where what is reduced lies across lines: 8 are a sector of 32 bytes."""
+FEW_BLOCKS: Final = 256
 ELEMENTS_A_WARP: Final = 512
 GRID_LIMIT: Final = 65535
 """Blocks that the second dimension of a grid takes."""
@@ -110,9 +115,14 @@ class Tile:
 
     @property
     def warps(self) -> int:
-        """The number of warps of a block of threads."""
+        """The number of warps of a block of threads.
+
+        In the looped form a thread has two to eight elements of a block, and blocks are wider where there are few.
+        """
+        blocks = prod(a.blocks for a in self.outer)
+        if self.rows:
+            return 8 if blocks >= FEW_BLOCKS else 16
         elements = prod(a.block for a in (*self.outer, *self.inner))
-        elements *= max((row.block for row in self.rows), default=1)
         return min(32 if self.inner else 8, max(1, power_of_two(elements // ELEMENTS_A_WARP)))
 
 
@@ -177,9 +187,8 @@ def looped_tile(
             )
     length = max(prod(s.extent for s in loops_of(g)) for g in group.segments)
     if nest and runs_along(group, nest[-1], buffers):
-        columns, block = ACROSS_BLOCKS
-        columns = shared_out(nest, columns, min(columns, SQUARE_BLOCK), target)
-        block = min(block, power_of_two(length))
+        columns = shared_out(nest, *ACROSS_COLUMNS, target)
+        block = min(ACROSS_ELEMENTS // columns, power_of_two(length))
     else:
         columns, block = 1, min(LONG_BLOCK, power_of_two(length))
     rows = tuple(Axis("r0", loops_of(g), block) for g in group.segments)
