@@ -214,9 +214,9 @@ def execute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
     if _autograd and operator.not_differentiable is None and _grad_mode.get():
         for value in values:
             if isinstance(value, _C.TensorBase):
-                if value.requires_grad:
+                if has_history(value):  # type: ignore[arg-type]  # a tensor
                     return _autograd[0](operator, values, operator.tensors(values))
-            elif type(value) is tuple and any(is_tensor(each) and each.requires_grad for each in value):
+            elif type(value) is tuple and any(is_tensor(each) and has_history(each) for each in value):
                 return _autograd[0](operator, values, operator.tensors(values))
     return compute(operator, values)
 

@@ -78,14 +78,14 @@ def make_inplace_method(operator: Operator) -> Function:
 def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Function:
     signature = operator.signature
     namespace: dict[str, Any] = {
-        "modes": dispatch.current_modes, "through_modes": through_modes, "target": target, "operator": operator,
+        "modes": dispatch.current_modes, "through_modes": through_modes, "_target": target, "operator": operator,
         "call": dispatch.call_inplace if form == "inplace" else dispatch.call,
         "inplace_through_modes": _inplace_through_modes, "variadic": to_sizes_variadic,
     }  # fmt: skip
     header, shown, keywords, values, prelude = _text_parts(signature.parameters, namespace)
     through = "inplace_through_modes" if form == "inplace" else "through_modes"
     lines = [f"def {name}({header}):", *prelude, "    if modes():",
-             f"        return {through}(target[0], operator, ({shown}), {{{keywords}}})"]  # fmt: skip
+             f"        return {through}(_target[0], operator, ({shown}), {{{keywords}}})"]  # fmt: skip
     if form != "inplace":
         lines += _fast_path(operator, namespace)
     if operator.is_factory and form == "function":
@@ -173,19 +173,19 @@ def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
         return []
     kernels: dict[Any, Any] = {}
     namespace.update(
-        T=Tensor, grad=dispatch.is_grad_enabled, get=kernels.get, wrap=_C.wrap, nd=np.ndarray, asarray=np.asarray,
+        T=Tensor, grad=dispatch.is_grad_enabled, get=kernels.get, wrap=_C.wrap,
         local=quiet.LOCAL, number=number_array, small=_SMALL,
         prepare=_Preparation(operator, kernels),
     )  # fmt: skip
     first = operands[0].name
     values = ", ".join(each.name for each in parameters)
-    finish = "return wrap(r if type(r) is nd else asarray(r))"
+    finish = "return wrap(r)"
     if len(operands) == 1:
         key = f"({first}.dtype, {', '.join(others)})" if others else f"{first}.dtype"
         return [
             f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
             f"        a = {first}.array",
-            "        if a is not None and a.flags.c_contiguous and a.size <= small:",
+            "        if a is not None and a.ndim and a.flags.c_contiguous and a.size <= small:",
             f"            k = get({key})",
             f"            if k is None: k = prepare({key}, ({values},))",
             "            if k:",
@@ -198,7 +198,7 @@ def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
     lines = [
         f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
         f"        a = {first}.array",
-        "        if a is not None and a.flags.c_contiguous and a.size <= small:",
+        "        if a is not None and a.ndim and a.flags.c_contiguous and a.size <= small:",
         f"            d = {first}.dtype",
         f"            if type({second}) is T:",
         f"                b = {second}.array",
@@ -240,7 +240,7 @@ class _Preparation:
         names = [each.name for each in self.operator.signature.parameters if each.takes_tensor]
         tensors = [each for each in values if is_tensor(each)]
         same_type = all(plan.computation.compute is each.dtype for each in tensors)  # type: ignore[attr-defined]
-        if same_type and list(plan.ready().inputs) == names:
+        if same_type and plan.is_plain and list(plan.ready().inputs) == names:
             kernel = plan.ready().fresh
         if len(self.kernels) < 1024:  # noqa: PLR2004  # attributes by value: keep it bounded
             self.kernels[key] = kernel

@@ -7,6 +7,7 @@ eager and compiled results have the same bits. Arrays here have compute dtypes (
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,14 +23,36 @@ _NUMPY_NAMES = {
 }  # fmt: skip
 
 
+NATIVE: dict[str, Callable[..., Array]] = {
+    **{
+        name: partial(_C.unary, name)
+        for name in (
+            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+            "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "sigmoid", "rsqrt",
+        )
+    },
+    **{
+        name: partial(_C.binary, name)
+        for name in ("pow", "atan2", "hypot", "fmod", "remainder", "floordiv", "maximum", "minimum", "nextafter")
+    },
+}  # fmt: skip
+"""What the native module computes on float32 and float64 arrays; all take `out`."""
+
+
+def is_native(name: str, dtype: DType) -> bool:
+    """Whether `NATIVE[name]` serves operands of a dtype."""
+    return name in NATIVE and dtype.kind == "f"
+
+
 def unary(name: str) -> Callable[[Array], Array]:
     """The elementary function `name`: from `_C` for real operands, from NumPy for complex ones."""
     complex_function = getattr(np, _NUMPY_NAMES.get(name, name), None)
+    native = NATIVE[name]
 
     def function(x: Array) -> Array:
         if x.dtype.kind == "c":
             return _complex_unary(name, complex_function, x)
-        return _C.unary(name, np.asarray(x))
+        return native(np.asarray(x))
 
     function.__name__ = name
     return function
@@ -46,43 +69,39 @@ def _complex_unary(name: str, function: Callable[[Array], Array] | None, x: Arra
 
 def binary(name: str) -> Callable[[Array, Array], Array]:
     """The elementary function `name` of two real operands, from `_C`."""
+    native = NATIVE[name]
 
     def function(a: Array, b: Array) -> Array:
-        return _C.binary(name, np.asarray(a), np.asarray(b))
+        return native(np.asarray(a), np.asarray(b))
 
     function.__name__ = name
     return function
 
 
-def rsqrt(x: Array) -> Array:
-    """`1 / sqrt(x)`, two rounded operations."""
-    return np.asarray(np.reciprocal(np.sqrt(x)))
+def _of_floats(name: str, other: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """`_C`'s function for floats, another for integers and bools."""
+    native = NATIVE[name]
+
+    def function(a: Array, b: Array) -> Array:
+        return native(np.asarray(a), np.asarray(b)) if a.dtype.kind == "f" else np.asarray(other(a, b))
+
+    function.__name__ = name
+    return function
 
 
-def floordiv(a: Array, b: Array) -> Array:
-    """Quotient rounded toward minus infinity; of floats, the exact one rounded, as Python's `//`."""
-    if a.dtype.kind != "f":
-        return np.asarray(np.floor_divide(a, b))
-    part = np.fmod(a, b)
-    quotient = (a - part) / b
-    quotient = np.where((part != 0) & ((b < 0) != (part < 0)), quotient - 1, quotient)
-    floor = np.floor(quotient)
-    floor = np.where(quotient - floor > 0.5, floor + 1, floor)
-    floor = np.where(quotient == 0, np.copysign(0, a / b), floor)
-    return np.asarray(np.where(b == 0, a / b, floor), a.dtype)
+floordiv = _of_floats("floordiv", np.floor_divide)
+"""Quotient rounded toward minus infinity; of floats, the exact one rounded, as Python's `//`."""
+remainder = _of_floats("remainder", np.remainder)
+"""Remainder with the divisor's sign; a zero remainder of floats keeps the dividend's sign."""
+fmod = _of_floats("fmod", np.fmod)
+"""Remainder with the dividend's sign."""
+maximum = _of_floats("maximum", np.maximum)
+"""The larger, the first when equal; NaN wins."""
+minimum = _of_floats("minimum", np.minimum)
+"""The smaller, the first when equal; NaN wins."""
 
 
-def remainder(a: Array, b: Array) -> Array:
-    """Remainder with the divisor's sign; a zero remainder of floats keeps the dividend's sign."""
-    if a.dtype.kind != "f":
-        return np.asarray(np.remainder(a, b))
-    part = np.fmod(a, b)
-    return np.asarray(np.where((part != 0) & ((b < 0) != (part < 0)), part + b, part), a.dtype)
-
-
-def fmod(a: Array, b: Array) -> Array:
-    """Remainder with the dividend's sign."""
-    return np.asarray(np.fmod(a, b))
+rsqrt = unary("rsqrt")
 
 
 def power(a: Array, b: Array) -> Array:
@@ -99,16 +118,6 @@ def power(a: Array, b: Array) -> Array:
     return np.asarray(np.where(b < 0, unit, positive), a.dtype)
 
 
-def maximum(a: Array, b: Array) -> Array:
-    """The larger, `a` when equal; NaN wins."""
-    return np.asarray(np.where((a >= b) | (a != a), a, b))  # noqa: PLR0124  # a != a finds NaN
-
-
-def minimum(a: Array, b: Array) -> Array:
-    """The smaller, `a` when equal; NaN wins."""
-    return np.asarray(np.where((a <= b) | (a != a), a, b))  # noqa: PLR0124
-
-
 def fmax(a: Array, b: Array) -> Array:
     """The larger, `a` when equal; NaN loses."""
     return np.asarray(np.where((a >= b) | (b != b), a, b))  # noqa: PLR0124
@@ -121,7 +130,7 @@ def fmin(a: Array, b: Array) -> Array:
 
 def relu(x: Array) -> Array:
     """0 where `x < 0`, else `x`: NaN and -0 stay."""
-    return np.asarray(np.where(x < 0, x.dtype.type(0), x))
+    return maximum(x, np.zeros((), x.dtype))
 
 
 def sign(x: Array) -> Array:
@@ -194,32 +203,9 @@ def convert(x: Array, *, dtype: DType) -> Array:
 
 # ---- random bits ----------------------------------------------------------------------------------
 
-_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
-_WEYL = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))
-_ROUNDS = 10
-_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
-
-
-def _words(x: Array) -> tuple[Array, Array]:
-    bits = np.asarray(x).astype(np.int64, copy=False).view(np.uint64)
-    return (bits & _LOW).astype(np.uint32), (bits >> _HALF).astype(np.uint32)
-
-
 def philox(seed: Array, offset: Array, index: Array) -> Array:
     """Philox4x32-10 (Salmon et al., SC 2011): words 0 and 1 (low, high) as uint64.
 
     Key (seed low, seed high); counter (index low, index high, offset low, offset high).
     """
-    c0, c1 = _words(index)
-    c2, c3 = _words(offset)
-    k0, k1 = _words(seed)
-    for _ in range(_ROUNDS):
-        a = c0.astype(np.uint64) * _MULTIPLIERS[0]
-        b = c2.astype(np.uint64) * _MULTIPLIERS[1]
-        c0 = (b >> _HALF).astype(np.uint32) ^ c1 ^ k0
-        c1 = (b & _LOW).astype(np.uint32)
-        c2 = (a >> _HALF).astype(np.uint32) ^ c3 ^ k1
-        c3 = (a & _LOW).astype(np.uint32)
-        k0 = np.add(k0, _WEYL[0])
-        k1 = np.add(k1, _WEYL[1])
-    return np.asarray(c0.astype(np.uint64) | (c1.astype(np.uint64) << _HALF))
+    return _C.philox(seed, offset, np.asarray(index))

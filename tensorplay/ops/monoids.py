@@ -67,28 +67,34 @@ def highest(dtype: DType) -> Number:
     return dtypes.iinfo(dtype).max if dtype.is_integral else math.inf
 
 
+def _rows(found: object) -> Array:
+    """A reduced array in row-major order (NumPy keeps the order of what it reduced)."""
+    array = np.asarray(found)
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
 def _sum(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001  # the protocol
-    return (np.asarray(np.add.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
+    return (_rows(np.add.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
 
 
 def _prod(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (np.asarray(np.multiply.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
+    return (_rows(np.multiply.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
 
 
 def _max(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (np.asarray(np.maximum.reduce(x, axis=axes, keepdims=keepdims)),)
+    return (_rows(np.maximum.reduce(x, axis=axes, keepdims=keepdims)),)
 
 
 def _min(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (np.asarray(np.minimum.reduce(x, axis=axes, keepdims=keepdims)),)
+    return (_rows(np.minimum.reduce(x, axis=axes, keepdims=keepdims)),)
 
 
 def _any(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (np.asarray(np.logical_or.reduce(x, axis=axes, keepdims=keepdims)),)
+    return (_rows(np.logical_or.reduce(x, axis=axes, keepdims=keepdims)),)
 
 
 def _all(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (np.asarray(np.logical_and.reduce(x, axis=axes, keepdims=keepdims)),)
+    return (_rows(np.logical_and.reduce(x, axis=axes, keepdims=keepdims)),)
 
 
 def _flat_last(x: Array, axes: Axes) -> Array:
@@ -110,7 +116,7 @@ def _arg(function: Callable[..., Any]) -> Callable[[Array, Axes, bool], tuple[Ar
         flat = _flat_last(x, axes)
         place = np.asarray(function(flat, axis=-1), np.int64)
         value = np.take_along_axis(flat, place[..., None], -1)[..., 0]
-        return _with_kept(value, x, axes, keepdims), _with_kept(place, x, axes, keepdims)
+        return _rows(_with_kept(value, x, axes, keepdims)), _rows(_with_kept(place, x, axes, keepdims))
 
     return reduce
 
@@ -120,7 +126,7 @@ def _welford(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa
     mean = np.add.reduce(x, axis=axes, keepdims=True) / x.dtype.type(count)
     moment = np.add.reduce(np.square(x - mean), axis=axes, keepdims=keepdims)
     kept = np.asarray(mean) if keepdims else np.asarray(mean).reshape(np.shape(moment))
-    return kept, np.asarray(moment), np.full(kept.shape, count, x.dtype)
+    return _rows(kept), _rows(moment), np.full(kept.shape, count, x.dtype)
 
 
 def _pick(wins: Callable[[Value, Value], Value]) -> Callable[[State, State], State]:

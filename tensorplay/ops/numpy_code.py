@@ -7,14 +7,16 @@ The generated text of gelu's program:
         ...
         return t9
 
-`fresh` returns a new array, `into` writes its last result into `out`. `run` broadcasts, chooses the output's strides and,
+`fresh` returns a new array, `into` writes its last result into `out`; both want arrays of at least one dimension, since
+array functions of 0-d arrays may return scalars. `run` broadcasts, chooses the output's strides and,
 where a long program meets large contiguous arrays, works in blocks that stay in the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +24,8 @@ import numpy as np
 from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType
-from tensorplay.ops.expression import Constant, Input, Program
+from tensorplay.ops import arrays
+from tensorplay.ops.expression import Constant, Input, Program, Step
 from tensorplay.ops.quiet import quiet
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -55,10 +58,10 @@ def compile_program(program: Program) -> Kernels:
             inputs.append(node.name)
         elif isinstance(node, Constant):
             names.append(f"c{place}")
-            namespace[f"c{place}"] = np.array(node.number, node.dtype.numpy)
+            namespace[f"c{place}"] = np.array([node.number], node.dtype.numpy)
         else:
             names.append(f"t{place}")
-            namespace[f"f{place}"] = node.instruction.array
+            namespace[f"f{place}"] = _function(program, node)
             operands = [names[i] for i in node.operands]
             for key, value in node.attrs.items():
                 namespace[f"{key}{place}"] = value
@@ -67,8 +70,8 @@ def compile_program(program: Program) -> Kernels:
             lines.append(f"    t{place} = {last}")
     result = names[program.output]
     function = namespace.get(f"f{program.output}")
-    direct = isinstance(function, np.ufunc) and last.startswith(f"f{program.output}(")
-    stores = [*lines[:-1], f"    {last[:-1]}, out=out)"] if direct else [*lines, f"    copyto(out, {result})"]
+    direct = isinstance(function, (np.ufunc, partial)) and last.startswith(f"f{program.output}(")
+    stores = [*lines[:-1], f"    {last[:-1]}, out)"] if direct else [*lines, f"    copyto(out, {result})"]
     parameters = ", ".join(f"a{i}" for i in range(len(inputs)))
     returned = result if lines else f"asarray({result}).copy()"
     source = "\n".join(
@@ -80,6 +83,14 @@ def compile_program(program: Program) -> Kernels:
     assert callable(fresh)  # noqa: S101
     assert callable(into)  # noqa: S101
     return Kernels(tuple(inputs), fresh, into, source, len(lines))
+
+
+def _function(program: Program, step: Step) -> Callable[..., Any]:
+    """The array function of a step: the native one itself where it serves the dtype, which can write into `out`."""
+    name = step.instruction.name
+    if arrays.is_native(name, program.nodes[step.operands[0]].dtype):
+        return arrays.NATIVE[name]
+    return step.instruction.array
 
 
 def element_strides(array: Array) -> tuple[int, ...]:
@@ -97,38 +108,41 @@ def allocate(shape: Sequence[int], strides: Sequence[int] | None, dtype: DType) 
 
 def run(
     kernels: Kernels,
-    inputs: Mapping[str, Array],
+    inputs: Sequence[Array],
     operands: Sequence[Array],
     shape: tuple[int, ...],
     dtype: DType,
     out: Array | None,
 ) -> Array:
     """Compute a program on arrays that broadcast to `shape`; the layout of the result follows from the `operands`."""
-    arrays = [inputs[name] for name in kernels.inputs]
-    disjoint = out is None
+    fresh = out is None
     if out is None:
         strides = None
         if any(not each.flags.c_contiguous for each in operands):
             layouts = [(each.shape, element_strides(each)) for each in operands]
             strides = layout.pointwise_strides(shape, layouts)
         out = allocate(shape, strides, dtype)
-    if kernels.step_count > 1 and disjoint and out.size > _BLOCK and _blocks(kernels, arrays, out):
+    inputs = [each if each.ndim else each.reshape(1) for each in inputs]
+    if not shape:
+        quiet(kernels.into, out.reshape(1), *inputs)
         return out
-    quiet(kernels.into, out, *arrays)
+    if kernels.step_count > 1 and fresh and out.size > _BLOCK and _blocks(kernels, inputs, out):
+        return out
+    quiet(kernels.into, out, *inputs)
     return out
 
 
 def _blocks(kernels: Kernels, arrays: Sequence[Array], out: Array) -> bool:
-    """Work in blocks where every array is contiguous, of the output's shape or 0-d."""
+    """Work in blocks where every array is contiguous, of the output's shape or one element."""
     if not out.flags.c_contiguous:
         return False
     for each in arrays:
-        if each.ndim and (each.shape != out.shape or not each.flags.c_contiguous):
+        if each.size != 1 and (each.shape != out.shape or not each.flags.c_contiguous):
             return False
-    flat = [each.reshape(-1) if each.ndim else each for each in arrays]
+    flat = [each.reshape(-1) for each in arrays]
     result = out.reshape(-1)
     for start in range(0, result.size, _BLOCK):
         stop = start + _BLOCK
-        parts = [each[start:stop] if each.ndim else each for each in flat]
+        parts = [each[start:stop] if each.size != 1 else each for each in flat]
         quiet(kernels.into, result[start:stop], *parts)
     return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -180,17 +180,40 @@ class Signature:
     parameters: tuple[Parameter, ...]
     supplied: tuple[Parameter, ...]
     places: Mapping[str, int]
+    positional_count: int = field(init=False)
+    """How many parameters may be given positionally."""
+    _defaults: tuple[object, ...] = field(init=False)
+    _conversions: tuple[tuple[int, Parameter, Callable[[Any], object]], ...] = field(init=False)
+    _required_count: int = field(init=False)
+    _is_variadic: bool = field(init=False)
 
-    @property
-    def positional_count(self) -> int:
-        """How many parameters may be given positionally."""
-        return sum(not each.keyword_only for each in self.parameters)
+    def __post_init__(self) -> None:
+        """Tables that make `bind` quick."""
+        put = object.__setattr__
+        count = sum(not each.keyword_only for each in self.parameters)
+        put(self, "positional_count", count)
+        put(self, "_defaults", tuple(each.default for each in self.parameters))
+        found = [(i, each, CONVERT[each.role]) for i, each in enumerate(self.parameters) if each.role in CONVERT]
+        put(self, "_conversions", tuple(found))
+        put(self, "_required_count", sum(each.required for each in self.parameters))
+        put(self, "_is_variadic", bool(count) and self.parameters[count - 1].role is Role.SIZES)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Values:
         """The call of `args` and `kwargs`: canonical, defaults filled in."""
         count = self.positional_count
-        if len(args) > count and count and self.parameters[count - 1].role is Role.SIZES:
+        if len(args) > count and self._is_variadic:
             args = (*args[: count - 1], to_sizes_variadic(tuple(args[count - 1 :])))
+        if kwargs or len(args) > count or len(args) < self._required_count:
+            values = self._with_keywords(args, kwargs)
+        else:
+            values = [*args, *self._defaults[len(args) :]]
+        for place, parameter, convert in self._conversions:
+            values[place] = self._convert(parameter, convert, values[place])
+        return tuple(values)
+
+    def _with_keywords(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+        """All arguments in the order of the parameters; refused where they do not fit."""
+        count = self.positional_count
         if len(args) > count:
             msg = f"{self.name}() takes {count} positional arguments but {len(args)} were given; signature: {self}"
             raise ArgumentError(msg)
@@ -212,11 +235,7 @@ class Signature:
             unknown = sorted(set(kwargs) - set(self.places))
             msg = f"{self.name}() has no parameter {', '.join(map(repr, unknown))}; signature: {self}"
             raise ArgumentError(msg)
-        for place, parameter in enumerate(self.parameters):
-            convert = CONVERT.get(parameter.role)
-            if convert is not None:
-                values[place] = self._convert(parameter, convert, values[place])
-        return tuple(values)
+        return values
 
     def _convert(self, parameter: Parameter, convert: Callable[[Any], object], value: object) -> object:
         if value is None and parameter.optional:

@@ -34,6 +34,7 @@ from tensorplay.ops.expression import GRAD, RESULT, Input, Program, Recorder, St
 from tensorplay.ops.gradient import Grads, Pullback, fit_gradient
 from tensorplay.ops.kinds.kind import NO_NAMES, Kind
 from tensorplay.ops.numpy_code import Kernels, compile_program, run
+from tensorplay.ops.quiet import quiet
 from tensorplay.ops.signature import NUMBER_ROLES, TENSOR_ROLES, Parameter, Role, Signature, Values, is_tensor
 from tensorplay.ops.values import Handler, Value
 from tensorplay.ops.values import to_dtype as convert
@@ -63,7 +64,10 @@ class Plan:
     result: DType
     program: Program
     tensor_places: tuple[int, ...]
-    number_places: tuple[int, ...]
+    sources: tuple[tuple[int, bool], ...]
+    """The arguments that the program reads, in the order of its inputs, and which of them are numbers."""
+    is_plain: bool
+    """Whether the program reads every tensor operand, so that NumPy's broadcasting gives the result's shape."""
     kernels: Kernels | None = None
     derivatives: dict[str, Derivative | None] = field(default_factory=dict)
 
@@ -85,6 +89,8 @@ class Derivative:
 
 
 _PLAN_LIMIT = 4096
+SMALL = 1 << 16
+"""Elements up to which NumPy allocates; larger results come from the pool."""
 INDEX, LINEAR = "index", "linear index"
 
 
@@ -111,13 +117,14 @@ class Pointwise(Kind):
         self.index_name = index_name
         self.linear_name = linear_name
         self._plans: dict[object, Plan] = {}
+        self._roles: tuple[Role, ...] | None = None
         self._companions: dict[tuple[str, frozenset[str]], Operator] = {}
 
     # ---- dtypes and shapes
 
     def plan(self, operator: Operator, values: Values) -> Plan:
         """The scalar function for the dtypes of a call (of tensors or `TensorMeta`s)."""
-        key: object = plan_key(operator.signature, values)
+        key: object = self._key(operator, values)
         if self.index_name is not None:
             key = (key, len(self._shape(operator, values)))
         found = self._plans.get(key)
@@ -126,6 +133,26 @@ class Pointwise(Kind):
                 self._plans.clear()
             found = self._plans[key] = self._make_plan(operator, values)
         return found
+
+    def _key(self, operator: Operator, values: Values) -> tuple[object, ...]:
+        """What a plan depends on: dtypes, which operands are 0-d or numbers, and the other arguments by value."""
+        if self._roles is None:
+            self._roles = tuple(each.role for each in operator.signature.parameters)
+        key: list[object] = []
+        for role, value in zip(self._roles, values, strict=True):
+            if type(value) is np.ndarray:
+                key.append(value.dtype if value.ndim else (value.dtype,))
+            elif _has_dtype(value):
+                key.append((value.dtype, value.ndim == 0))  # type: ignore[attr-defined]  # a tensor or a meta
+            elif role is Role.SCALAR:
+                key.append(type(value))
+            elif role is Role.SIZES:
+                continue
+            elif type(value) is float:
+                key.append((float, repr(value)))
+            else:
+                key.append((type(value), value))
+        return tuple(key)
 
     def _make_plan(self, operator: Operator, values: Values) -> Plan:
         computation = self._computation(operator, values)
@@ -149,7 +176,17 @@ class Pointwise(Kind):
             self._declared_result(operator, values)  # refuses dtypes before the function meets them
         found = self._finish(operator, values, computation, self.scalar_fn(**arguments))
         program = recorder.finish(found)
-        return Plan(computation, program.dtype, program, tuple(tensor_places), tuple(number_places))
+        places = operator.signature.places
+        sources = tuple(
+            (places[name], places[name] in number_places) for name in program.inputs if name in places
+        )
+        is_plain = (
+            self.shape is None
+            and len(sources) == len(program.inputs)
+            and set(tensor_places) <= {place for place, _ in sources}
+            and program.step_count > 0
+        )
+        return Plan(computation, program.dtype, program, tuple(tensor_places), sources, is_plain)
 
     def _supply_index(
         self, operator: Operator, values: Values, recorder: Recorder, arguments: dict[str, object]
@@ -223,20 +260,31 @@ class Pointwise(Kind):
     def kernel(self, operator: Operator, values: Values, out: Any = None) -> Any:  # noqa: ANN401  # arrays
         """Compute on arrays, into `out` where given."""
         plan = self.plan(operator, values)
-        shape = self._shape(operator, values)
-        compute = plan.computation.compute
-        inputs: dict[str, Any] = {}
-        parameters = operator.signature.parameters
-        for place in plan.tensor_places:
-            inputs[parameters[place].name] = values[place]
-        for place in plan.number_places:
-            inputs[parameters[place].name] = number_array(values[place], compute)
         kernels = plan.ready()
-        for name in kernels.inputs:
-            if name not in inputs:
-                inputs[name] = _index_array(name, shape)
+        compute = plan.computation.compute
+        inputs: list[Any] = []
+        plain = plan.is_plain
+        for place, is_number in plan.sources:
+            value: Any = values[place]
+            if is_number:
+                value = number_array(value, compute)
+            elif plain and not (value.flags.c_contiguous and 0 < value.size <= SMALL and value.ndim):
+                plain = False
+            inputs.append(value)
+        if plain and out is None:
+            return self._plain(operator, values, kernels, inputs)
+        shape = self._shape(operator, values)
+        inputs += [_index_array(name, shape) for name in kernels.inputs[len(plan.sources) :]]
         operands = [] if self.shape is not None else [values[place] for place in plan.tensor_places]
         return run(kernels, inputs, operands, shape, plan.result, out)
+
+    def _plain(self, operator: Operator, values: Values, kernels: Kernels, inputs: Sequence[Any]) -> Any:  # noqa: ANN401
+        """Small contiguous operands: NumPy broadcasts them, and gives a contiguous result."""
+        try:
+            return quiet(kernels.fresh, *inputs)
+        except ValueError:
+            self._shape(operator, values)  # shapes that do not broadcast
+            raise
 
     # ---- lowering
 
@@ -458,24 +506,6 @@ def _see(parameter: Parameter, loaded: Value, computation: DType) -> Value:
     return convert(convert(loaded, computation), computation.compute)
 
 
-def plan_key(signature: Signature, values: Values) -> tuple[object, ...]:
-    """What a plan depends on: dtypes, which operands are 0-d or numbers, and the other arguments by value."""
-    key: list[object] = []
-    for parameter, value in zip(signature.parameters, values, strict=True):
-        if _has_dtype(value):
-            tensor: Any = value
-            key.append((dtype_of(value), tensor.ndim == 0))
-        elif parameter.role is Role.SCALAR:
-            key.append(type(value))
-        elif parameter.role is Role.SIZES:
-            continue
-        elif isinstance(value, float):
-            key.append((float, repr(value)))
-        else:
-            key.append((type(value), value))
-    return tuple(key)
-
-
 def _index_array(name: str, shape: Sequence[int]) -> Any:  # noqa: ANN401  # an int64 array
     """The indices along one dimension, or the linear indices, as an array that broadcasts to `shape`."""
     if name == LINEAR:
@@ -484,15 +514,15 @@ def _index_array(name: str, shape: Sequence[int]) -> Any:  # noqa: ANN401  # an 
     return np.arange(shape[dim], dtype=np.int64).reshape((-1,) + (1,) * (len(shape) - 1 - dim))
 
 
-def number_array(value: object, dtype: DType) -> Any:  # noqa: ANN401  # a 0-d array
-    """A Python number as a 0-d array of a dtype; integers wrap."""
+def number_array(value: object, dtype: DType) -> Any:  # noqa: ANN401  # an array
+    """A Python number as an array of one element; integers wrap."""
     if dtype.is_integral:
         bits = 8 * dtype.itemsize
         whole = int(value) & ((1 << bits) - 1)  # type: ignore[call-overload]  # a number
         if dtype.kind == "i" and whole >> (bits - 1):
             whole -= 1 << bits
-        return np.array(whole, dtype.numpy)
-    return np.array(value, dtype.numpy)
+        return np.array([whole], dtype.numpy)
+    return np.array([value], dtype.numpy)
 
 
 def tensor_arguments(operator: Operator, values: Values) -> tuple[tuple[str, ...], tuple[TensorMeta, ...]]:

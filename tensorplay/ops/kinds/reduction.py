@@ -27,7 +27,7 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentValueError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays
-from tensorplay.ops.expression import Program, Recorder
+from tensorplay.ops.expression import Recorder
 from tensorplay.ops.kinds.kind import NO_NAMES, Kind
 from tensorplay.ops.kinds.pointwise import dtype_of
 from tensorplay.ops.monoids import Monoid
@@ -99,6 +99,20 @@ class ReductionPlan:
     result: DType
 
 
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """An eager reduction, prepared."""
+
+    dims: tuple[int, ...]
+    keepdim: bool
+    before: Callable[..., Any] | None
+    after: Kernels | None
+    result: DType
+
+
+_LIMIT = 4096
+
+
 class Reduction(Kind):
     """The interpretations of a monoid between two scalar functions."""
 
@@ -113,7 +127,7 @@ class Reduction(Kind):
         self.result_rule = result
         self.needs_elements = needs_elements or monoid.components == 2  # noqa: PLR2004  # argmax
         self.after_fn: Callable[..., Value] | None = None
-        self._kernels: dict[object, Kernels] = {}
+        self._steps: dict[object, _Steps] = {}
 
     # ---- the declaration's parts
 
@@ -184,11 +198,14 @@ class Reduction(Kind):
     def meta(self, operator: Operator, values: Values) -> TensorMeta:
         """The shape without the reduced dimensions, contiguous."""
         meta: Any = values[0]
-        dims = self.dims(operator, values)
-        self._check(operator, meta.shape, dims)
-        keep = self.keepdim(operator, values)
-        shape = [1 if i in dims else size for i, size in enumerate(meta.shape) if keep or i not in dims]
-        return TensorMeta(shape, self.plan(operator, values).result, meta.device)
+        self._check(operator, meta.shape, self.dims(operator, values))
+        return TensorMeta(self.meta_shape(operator, values), self.plan(operator, values).result, meta.device)
+
+    def meta_shape(self, operator: Operator, values: Values) -> list[int]:
+        """The result's shape."""
+        tensor: Any = values[0]
+        dims, keep = self.dims(operator, values), self.keepdim(operator, values)
+        return [1 if i in dims else size for i, size in enumerate(tensor.shape) if keep or i not in dims]
 
     def _check(self, operator: Operator, shape: Sequence[int], dims: Sequence[int]) -> None:
         if self.needs_elements and any(shape[i] == 0 for i in dims) and 0 not in [
@@ -200,62 +217,46 @@ class Reduction(Kind):
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         """Before, reduce, after."""
         array: Any = values[0]
-        dims = self.dims(operator, values)
-        self._check(operator, array.shape, dims)
-        before = self._before_kernel(operator, values)
-        elements = quiet(before, array)
-        keep = self.keepdim(operator, values)
-        if self.needs_elements and elements.size == 0:
-            shape = [1 if i in dims else size for i, size in enumerate(array.shape) if keep or i not in dims]
-            return np.empty(shape, self.plan(operator, values).result.numpy)
-        state = quiet(self.monoid.reduce, elements, dims, keep)
-        after = self._after_kernel(operator, values, [each.dtype for each in state])
+        key = (array.dtype, array.ndim, values[1:])
+        steps = self._steps.get(key)
+        if steps is None:
+            if len(self._steps) >= _LIMIT:
+                self._steps.clear()
+            steps = self._steps[key] = self._prepare(operator, values)
+        if array.size == 0:
+            self._check(operator, array.shape, steps.dims)
+            if self.needs_elements:
+                return np.empty(self.meta_shape(operator, values), steps.result.numpy)
+        elements = array if steps.before is None else quiet(steps.before, array.reshape(array.shape or (1,)))
+        state = quiet(self.monoid.reduce, elements.reshape(array.shape), steps.dims, steps.keepdim)
+        if steps.after is None:
+            found = state[-1] if self.monoid.components == 2 else state[0]  # noqa: PLR2004
+            return found if found.dtype == steps.result.numpy else arrays.convert(found, dtype=steps.result)
         count = 1
-        for i in dims:
+        for i in steps.dims:
             count = count * array.shape[i]
-        found = np.asarray(quiet(after, state, count))
-        return found if found.flags.c_contiguous else np.ascontiguousarray(found).reshape(found.shape)
+        known = {f"state{i}": each.reshape(each.shape or (1,)) for i, each in enumerate(state)}
+        known["count"] = np.array([count], state[0].dtype)
+        found = quiet(steps.after.fresh, *(known[name] for name in steps.after.inputs))
+        return found.reshape(state[0].shape)
 
-    def _before_kernel(self, operator: Operator, values: Values) -> Callable[[Any], Any]:
-        key = ("before", dtype_of(values[0]), _rest_key(values))
-        kernels = self._kernels.get(key)
-        if kernels is None:
-            recorder = Recorder()
-            element = recorder.input("input", dtype_of(values[0]))
-            program = recorder.finish(self.before(operator, values, element))
-            kernels = self._kernels[key] = compile_program(program)
-        if kernels.step_count == 0:
-            return _same
-        return kernels.fresh
-
-    def _after_kernel(
-        self, operator: Operator, values: Values, state: Sequence[Any]
-    ) -> Callable[[Sequence[Any], int], Any]:
+    def _prepare(self, operator: Operator, values: Values) -> _Steps:
+        """What a reduction of these dtypes along these dimensions does."""
         plan = self.plan(operator, values)
-        if self.after_fn is None:
-            place = -1 if self.monoid.components == 2 else 0  # noqa: PLR2004
-            return lambda found, _: arrays.convert(np.asarray(found[place]), dtype=plan.result)
-        key = ("after", dtype_of(values[0]), _rest_key(values))
-        kernels = self._kernels.get(key)
-        if kernels is None:
-            kernels = self._kernels[key] = compile_program(self._after_program(operator, values, state))
-        names = kernels.inputs
-        fresh = kernels.fresh
-
-        def after(found: Sequence[Any], count: int) -> Any:  # noqa: ANN401  # an array
-            known = {f"state{i}": each for i, each in enumerate(found)}
-            known["count"] = np.array(count, found[0].dtype)
-            return fresh(*(known[name] for name in names))
-
-        return after
-
-    def _after_program(self, operator: Operator, values: Values, state: Sequence[Any]) -> Program:
+        source = dtype_of(values[0])
         recorder = Recorder()
-        inputs = [
-            recorder.input(f"state{i}", dtypes.from_numpy_dtype(each)) for i, each in enumerate(state)
-        ]
-        count = recorder.input("count", inputs[0].dtype)
-        return recorder.finish(self.after(operator, values, inputs, count))
+        element = recorder.input("input", source)
+        before = compile_program(recorder.finish(self.before(operator, values, element)))
+        after = None
+        if self.after_fn is not None:
+            recorder = Recorder()
+            state = [recorder.input(f"state{i}", plan.accumulator) for i in range(self.monoid.components)]
+            count = recorder.input("count", plan.accumulator)
+            after = compile_program(recorder.finish(self.after(operator, values, state, count)))
+        return _Steps(
+            self.dims(operator, values), self.keepdim(operator, values),
+            before.fresh if before.step_count else None, after, plan.result,
+        )  # fmt: skip
 
     # ---- overloads
 
@@ -274,11 +275,3 @@ class Reduction(Kind):
 
 
 _COMPONENTS = {1: ("total",), 2: ("value", "index"), 3: ("mean", "moment", "count")}
-
-
-def _same(array: Any) -> Any:  # noqa: ANN401  # an array
-    return array
-
-
-def _rest_key(values: Values) -> tuple[object, ...]:
-    return values[1:]

@@ -114,10 +114,13 @@ class View(Kind):
         """A strided view of the array, or the gathered copy."""
         del operator
         array: Any = values[0]
-        meta = TensorMeta(array.shape, dtype_of(array), strides=element_strides(array))
-        if self.copies:
-            return self._copy(array, self.view_map(meta, *values[1:]))
-        found = self.layout(meta, values[1:])
+        key = (array.shape, array.strides, array.itemsize, values[1:])
+        found = self._layouts.get(key)
+        if found is None:
+            meta = TensorMeta(array.shape, dtype_of(array), strides=element_strides(array))
+            if self.copies:
+                return self._copy(array, self.view_map(meta, *values[1:]))
+            found = self._layouts[key] = self.layout(meta, values[1:])
         return _C.view(array, found.shape, found.strides, found.offset)
 
     def _copy(self, array: Any, found: ViewMap) -> Any:  # noqa: ANN401  # arrays

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import layout
 from tensorplay.core.errors import DimensionError, LayoutError, ShapeError
+from tensorplay.ops import door
 from tensorplay.ops.declare import composite
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.view import ViewMap
@@ -125,10 +126,12 @@ def view(input: TensorMeta, size: Sizes) -> ViewMap:
 @composite(method=True)
 def reshape(input: Tensor, shape: Sizes) -> Tensor:
     """The same elements in row-major order with another shape; a view where strides allow it, else a copy."""
-    size = layout.infer_size("reshape", shape, input.numel())
-    if layout.reshape_strides(input.shape, input.tensor_meta.strides, size) is None:
-        input = contiguous(input)
-    return view(input, size)  # type: ignore[no-any-return]
+    size = tuple(shape)
+    if not input.is_contiguous():
+        size = layout.infer_size("reshape", shape, input.numel())
+        if layout.reshape_strides(input.shape, input.strides, size) is None:
+            input = contiguous(input)
+    return door.call(view, (input, size))  # type: ignore[no-any-return]
 
 
 @composite(method=True)
