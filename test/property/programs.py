@@ -80,8 +80,6 @@ class Program:
             lines.append(f"y{k} = {step.text.format(*names)}")
         return "\n".join([*lines, f"return {self.outputs}"])
 
-    __repr__ = text
-
 
 def special_values(dtype: str) -> list[float]:
     """Values at which rounding, overflow or comparison go wrong, and ordinary ones."""

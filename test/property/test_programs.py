@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from checks import FLOATS, REAL, assert_same, to_array
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from property.programs import EPSILON, Program, ordinary, programs
 
@@ -11,6 +11,7 @@ import tensorplay as tp
 
 
 def check_exactly(program: Program, backend: str) -> None:
+    note(program.text())
     compiled = tp.compile(program, backend=backend, strict_native=True)
     right = tuple(program.values[k] for k in program.outputs)
     assert_same(compiled(*program.arguments), right)
