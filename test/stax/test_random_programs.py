@@ -236,7 +236,7 @@ def random_choices(rng):
 
     replacements = {
         "should_realize": lambda *_: rng.random() < 0.5,
-        "reduction_segments": lambda length, outputs, kind, target: rng.choice(
+        "reduction_segments": lambda length, outputs, kind, target, columns: rng.choice(
             [1, 1, 2, 3, 7] if kind not in choices.NO_SPLIT_KINDS and length > 7 else [1]
         ),
         "moments_in_one_pass": lambda *_: rng.random() < 0.5,

@@ -59,15 +59,31 @@ CPU_SEGMENT_ELEMENTS = 8192
 NO_SPLIT_KINDS = frozenset({"argmax", "argmin", "welford"})
 
 
-def reduction_segments(length: int, outputs: int, kind: str, target: Target) -> int:
-    """Return the number of segments of a reduction of ``length`` elements for each of ``outputs`` results."""
+COLUMN_SEGMENTS = 16
+COLUMN_SEGMENT_ROWS = 64
+"""Sums of columns read whole rows in each of so many segments: memory is then read in one stream, and in parallel."""
+COLUMN_ELEMENTS = 1 << 17
+COLUMNS_ENOUGH = 1 << 15
+"""So many columns are parallel enough, and long enough rows of tiles, by themselves."""
+
+
+def reduction_segments(
+    length: int, outputs: int, kind: str, target: Target, *, columns: bool = False
+) -> int:
+    """Return the number of segments of a reduction of `length` elements for each of `outputs` results.
+
+    With `columns` the results lie next to each other in memory, not the elements of one result.
+    """
     if kind in NO_SPLIT_KINDS or length <= 1 or outputs == 0:
         return 1
     if isinstance(target, GpuTarget):
         return gpu_segments(length, outputs, target)
-    wanted = CPU_SEGMENTS // outputs
-    affordable = length * outputs // (CPU_SEGMENT_ELEMENTS * outputs)
-    segments = min(wanted, affordable)
+    if columns:
+        if length * outputs < COLUMN_ELEMENTS or outputs >= COLUMNS_ENOUGH:
+            return 1
+        segments = min(COLUMN_SEGMENTS, length // COLUMN_SEGMENT_ROWS)
+    else:
+        segments = min(CPU_SEGMENTS // outputs, length // CPU_SEGMENT_ELEMENTS)
     return 1 if segments <= 1 else near_divisor(length, segments)
 
 
@@ -187,8 +203,8 @@ def can_fuse(
 
 TILE_ELEMENTS = 4096
 """Elements of a pointwise tile: long enough to hide the loop around it, short enough to share out."""
-COLUMN_TILE = 512
-"""Columns of a reduction over outer dimensions: 2 KiB of float32, whose accumulators stay in L1."""
+COLUMN_TILE = 2048
+"""Columns of a reduction over outer dimensions: 8 KiB of float32, whose accumulators stay in L1."""
 COLUMN_TILE_LEAST = 64
 TRANSPOSED_TILE = 64
 """Sides of a tile in which one operand is read across the other: its cache lines stay in L1."""

@@ -464,7 +464,10 @@ class Rows:
             zeros = (to_expr(0),) * len(self.dims)
             return self.tensor_of(lambda h, row: element(h, self.full_index(row, zeros)))
         target = self.call.lowering.target
-        segments = choices.reduction_segments(count, prod(self.shape), monoid.name, target)
+        columns = self.kept[-1:] > self.dims[-1:] and prod(self.shape) > 1
+        segments = choices.reduction_segments(
+            count, prod(self.shape), monoid.name, target, columns=columns
+        )
 
         def inner(handler: SymbolicHandler, row: Index, along: Index) -> tuple[Value, ...]:
             return (element(handler, self.full_index(row, along)),)
