@@ -223,8 +223,8 @@ MAKERS = {
 }
 
 
-def train(make, prepare, steps=3):
-    """Parameters of several shapes after some steps, the rate halved in between."""
+def train(make, prepare, factor=0.5):
+    """Parameters of several shapes after some steps, the rate multiplied by `factor` in between."""
     rng = np.random.default_rng(0)
     params = [
         nn.Parameter(tensor_of(rng.standard_normal(shape)))
@@ -232,11 +232,11 @@ def train(make, prepare, steps=3):
     ]
     opt = make(params)
     step = prepare(opt)
-    for _ in range(steps):
+    for _ in range(4):
         opt.zero_grad()
         sum((p * p * p).sum() for p in params).backward()
         step()
-        opt.param_groups[0]["lr"] *= 0.5
+        opt.param_groups[0]["lr"] *= factor
     return [to_array(p) for p in params]
 
 
@@ -249,6 +249,16 @@ def test_the_compiled_rule_gives_the_same_bits_and_is_compiled_once(name):
     right = train(MAKERS[name], lambda opt: opt.step)
     before = tp.compiler.stats().captures
     found = train(MAKERS[name], compiled)
+    assert tp.compiler.stats().captures == before + 1
+    for a, b in zip(found, right, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["momentum", "adamw"])
+def test_a_step_can_be_compiled_as_a_whole(name):
+    right = train(MAKERS[name], lambda opt: opt.step, 1.0)
+    before = tp.compiler.stats().captures
+    found = train(MAKERS[name], lambda opt: tp.compile(opt.step, strict_native=True), 1.0)
     assert tp.compiler.stats().captures == before + 1
     for a, b in zip(found, right, strict=True):
         np.testing.assert_array_equal(a, b)
