@@ -15,12 +15,13 @@ from typing import Any, TypeVar, overload
 
 from tensorplay import _C
 from tensorplay.compiler.backends import find_backend
-from tensorplay.compiler.driver import Request
-from tensorplay.compiler.explain import Explanation, explain_call
+from tensorplay.compiler.driver import Request, Specialization
+from tensorplay.compiler.explain import Explanation, dump, explain_call, explain_specialization
 from tensorplay.compiler.options import resolve_options
 from tensorplay.compiler.specialize.compiled_function import ALL, STATE, CompiledFunction
 from tensorplay.compiler.statistics import reset_counts
 from tensorplay.compiler.target import host_target
+from tensorplay.core.config import config
 from tensorplay.core.errors import ArgumentError, ArgumentValueError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,11 @@ class Compiled(CompiledFunction):
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:  # noqa: ANN401  # the function's
         """Return every stage of compiling a call with these arguments. Nothing is run."""
         return explain_call(self.function, args, kwargs, self.request)
+
+    def specialized(self, made: Specialization) -> None:
+        """Write the stages into the folder that `TP_DUMP` names."""
+        if config.dump_dir is not None:
+            dump(explain_specialization(made, self.request), self.name, config.dump_dir)
 
 
 class CompiledModule(Compiled):

@@ -26,6 +26,7 @@ from tensorplay.compiler.capture.structure import flatten
 from tensorplay.compiler.driver import Request, Specialization, specialize
 from tensorplay.compiler.phases import OperatorGraph
 from tensorplay.compiler.specialize.description import leaf_names, name_arguments
+from tensorplay.graph.names import to_identifier
 
 if TYPE_CHECKING:
     from tensorplay.compiler.backends.stax.ir import LoopProgram
@@ -205,7 +206,7 @@ _COUNT: Final = itertools.count(1)
 
 def dump(explanation: Explanation, name: str, folder: Path) -> Path:
     """Write the stages of one compilation as numbered files into a new folder below `folder`."""
-    place = folder / f"{next(_COUNT):03}_{name}"
+    place = folder / f"{next(_COUNT):03}_{to_identifier(name)}"
     place.mkdir(parents=True, exist_ok=True)
     for number, (stage, value) in enumerate(explanation.items(), 1):
         suffix = ".py" if stage.endswith("wrapper") else ".txt"

@@ -108,6 +108,9 @@ class CompiledFunction(_C.Dispatcher):
         self._warned = False
         ALL.add(self)
 
+    def specialized(self, made: Specialization) -> None:
+        """Take note of a new specialization; subclasses may show it to somebody."""
+
     def forget(self) -> None:
         """Drop every specialization."""
         with self._lock:
@@ -172,6 +175,7 @@ class CompiledFunction(_C.Dispatcher):
                 self.request,
             )
             run = self._add(made, structure, leaves, entry_key, environment, call)
+            self.specialized(made)
         return run()
 
     def _add(
