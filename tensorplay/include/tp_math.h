@@ -173,16 +173,15 @@ template <class F> TP_INLINE F exp2_any(F x) {
     return scale(fma(s.r, q, F((Lane<F>)1)), s.k, s.n);
 }
 
-// e^x - 1 = s (e^r - 1) + (s - 1), s = 2^k; half of it, so that s stays finite.
+// e^x - 1 = s (e^r - 1) + (s - 1), s = 2^k; half of it, so that s stays finite. x must be in range.
 template <class F> TP_INLINE F half_expm1(F x) {
-    const F bounded = is_f32<F> ? clamp_exponent(x, (Lane<F>)-20, (Lane<F>)89) : clamp_exponent(x, (Lane<F>)-40, (Lane<F>)710);
-    const Reduced<F> s = reduce_by_ln2(bounded);
+    const Reduced<F> s = reduce_by_ln2(x);
     const F q = fma(s.r * s.r, exp_tail(s.r), s.r);
     const F half_s = power_of_two<F>(s.k - Bits<F>(1));
     return fma(half_s, q, half_s - F((Lane<F>)0.5));
 }
 template <class F> TP_INLINE F expm1_any(F x) {
-    const F h = half_expm1(x);
+    const F h = half_expm1(is_f32<F> ? clamp_exponent(x, (Lane<F>)-20, (Lane<F>)89) : clamp_exponent(x, (Lane<F>)-40, (Lane<F>)710));
     return with_sign(h + h, sign_bit(x));
 }
 
