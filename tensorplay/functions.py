@@ -1,7 +1,6 @@
 """The public functions: one for each operator in the registry, and the few that are not operators.
 
-`tensorplay.relu`, `tensorplay.nn.functional.relu` and `Tensor.relu` come from one declaration; operators declared later
-join as they are declared. Functions and methods are generated when first asked for.
+`tensorplay.relu`, `tensorplay.nn.functional.relu` and `Tensor.relu` come from one declaration. Types are in functions.pyi.
 """
 
 from __future__ import annotations
@@ -9,81 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorplay import entries, methods
-from tensorplay.ops import library
-from tensorplay.ops.registry import Operator, tp
-from tensorplay.queries import allclose, broadcast_shapes, broadcast_tensors, can_cast, equal, numel, result_type
-from tensorplay.tensor import Tensor, as_tensor, from_dlpack, from_numpy, is_tensor
+from tensorplay import publishing
+from tensorplay.publishing import PUBLIC
 from tensorplay.tensor import tensor_from_data as tensor
 
-_BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
-    "pow": "pow", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "bitwise_left_shift": "lshift",
-    "bitwise_right_shift": "rshift", "matmul": "matmul",
-}  # fmt: skip
-"""Operators, and their names in Python's `operator` module."""
-_COMPARISON = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
-_UNARY = {"neg": "neg", "bitwise_not": "invert", "abs": "abs"}
-
-
-class _LazyMethod:
-    """A method that is generated at its first use and then takes this object's place."""
-
-    def __init__(self, name: str, make: Callable[[], Callable[..., Any]]) -> None:
-        self.name = name
-        self.make = make
-
-    def __get__(self, instance: Tensor | None, owner: type) -> Any:  # noqa: ANN401  # a function or a bound method
-        function = self.make()
-        if Tensor.__dict__.get(self.name) is self:
-            setattr(Tensor, self.name, function)
-        return function if instance is None else function.__get__(instance, owner)
-
-
-def _attach(name: str, make: Callable[[], Callable[..., Any]]) -> None:
-    setattr(Tensor, name, _LazyMethod(name, make))
-
-
-def _publish(operator: Operator) -> None:
-    """Announce the function and the methods of an operator."""
-    name = operator.name
-    if operator.is_function:
-        PUBLIC.add(name)
-    if operator.is_method and name not in Tensor.__dict__:
-        _attach(name, lambda: entries.make_method(operator))
-    if operator.has_inplace:
-        _attach(f"{name}_", lambda: entries.make_inplace_method(operator))
-    symbol = _BINARY.get(name)
-    if symbol is not None:
-        plain = symbol.rstrip("_")
-        _attach(f"__{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=False))
-        _attach(f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True))
-        if operator.has_inplace:
-            _attach(f"__i{plain}__", lambda: entries.make_inplace_dunder(operator, f"i{plain}"))
-    if name in _COMPARISON:
-        _attach(f"__{name}__", lambda: entries.make_binary_dunder(operator, name, reflected=False))
-    if name in _UNARY:
-        _attach(f"__{_UNARY[name]}__", lambda: entries.make_unary_dunder(operator, _UNARY[name]))
-
-
-_PLAIN = (
-    allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy, is_tensor,
-    numel, result_type,
-)  # fmt: skip
-PUBLIC: set[str] = {"tensor", *(function.__name__ for function in _PLAIN)}
-"""The names of all public functions."""
-
-library.load()
-methods.attach()
-for _operator in tp:
-    _publish(_operator)
-tp.on_declaration(_publish)
+publishing.publish_all()
+globals().update({function.__name__: function for function in publishing.PLAIN})
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """Generate a function at its first use."""
     if name in PUBLIC:
-        function = globals()[name] = entries.make_function(tp[name])
+        function = globals()[name] = publishing.function_named(name)
         return function
     msg = f"there is no function {name!r}; dir(tensorplay.functions) lists all"
     raise AttributeError(msg)

@@ -106,6 +106,22 @@ def allocate(shape: Sequence[int], strides: Sequence[int] | None, dtype: DType) 
     return _C.empty_strided(shape, strides, dtype)
 
 
+_strides: dict[object, tuple[int, ...]] = {}
+_LIMIT = 4096
+
+
+def _result_strides(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """`layout.pointwise_strides` of arrays, remembered."""
+    key = (shape, *[(each.shape, each.strides, each.itemsize) for each in operands])
+    found = _strides.get(key)
+    if found is None:
+        if len(_strides) >= _LIMIT:
+            _strides.clear()
+        layouts = [(each.shape, element_strides(each)) for each in operands]
+        found = _strides[key] = layout.pointwise_strides(shape, layouts)
+    return found
+
+
 def run(
     kernels: Kernels,
     inputs: Sequence[Array],
@@ -119,8 +135,7 @@ def run(
     if out is None:
         strides = None
         if any(not each.flags.c_contiguous for each in operands):
-            layouts = [(each.shape, element_strides(each)) for each in operands]
-            strides = layout.pointwise_strides(shape, layouts)
+            strides = _result_strides(shape, operands)
         out = allocate(shape, strides, dtype)
     inputs = [each if each.ndim else each.reshape(1) for each in inputs]
     if not shape:

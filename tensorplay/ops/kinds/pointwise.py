@@ -242,7 +242,11 @@ class Pointwise(Kind):
         if not shapes:
             msg = f"{operator.name}() needs at least one tensor; signature: {operator.signature}"
             raise ArgumentError(msg)
-        return layout.broadcast_shapes(operator.name, shapes)
+        first = shapes[0]
+        for shape in shapes:
+            if shape != first:
+                return layout.broadcast_shapes(operator.name, shapes)
+        return first  # type: ignore[no-any-return]  # a shape
 
     def meta(self, operator: Operator, values: Values) -> TensorMeta:
         """Broadcast, promote, and order dimensions as the operands do."""
@@ -271,17 +275,22 @@ class Pointwise(Kind):
             elif plain and not (value.flags.c_contiguous and 0 < value.size <= SMALL and value.ndim):
                 plain = False
             inputs.append(value)
-        if plain and out is None:
-            return self._plain(operator, values, kernels, inputs)
+        if plain and (out is None or out.flags.c_contiguous):
+            return self._plain(operator, values, kernels, inputs, out)
         shape = self._shape(operator, values)
         inputs += [_index_array(name, shape) for name in kernels.inputs[len(plan.sources) :]]
         operands = [] if self.shape is not None else [values[place] for place in plan.tensor_places]
         return run(kernels, inputs, operands, shape, plan.result, out)
 
-    def _plain(self, operator: Operator, values: Values, kernels: Kernels, inputs: Sequence[Any]) -> Any:  # noqa: ANN401
+    def _plain(  # noqa: PLR0913
+        self, operator: Operator, values: Values, kernels: Kernels, inputs: Sequence[Any], out: Any  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401  # an array
         """Small contiguous operands: NumPy broadcasts them, and gives a contiguous result."""
         try:
-            return quiet(kernels.fresh, *inputs)
+            if out is None:
+                return quiet(kernels.fresh, *inputs)
+            quiet(kernels.into, out, *inputs)
+            return out
         except ValueError:
             self._shape(operator, values)  # shapes that do not broadcast
             raise

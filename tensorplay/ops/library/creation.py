@@ -14,6 +14,7 @@ from tensorplay.core.device import CPU, Device
 from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops import door
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
 from tensorplay.ops.kinds.pointwise import dtype_of
@@ -62,14 +63,14 @@ def _number(value: float, dtype: DType) -> Number:
 def zeros(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """A tensor of zeros, of the default dtype unless given."""
     found = dtype or dtypes.get_default_dtype()
-    return full(size, _number(0.0, found), dtype=found, device=device)  # type: ignore[no-any-return]
+    return door.call(full, (size, _number(0.0, found), found, device))  # type: ignore[no-any-return]
 
 
 @composite(factory=True)
 def ones(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """A tensor of ones, of the default dtype unless given."""
     found = dtype or dtypes.get_default_dtype()
-    return full(size, _number(1.0, found), dtype=found, device=device)  # type: ignore[no-any-return]
+    return door.call(full, (size, _number(1.0, found), found, device))  # type: ignore[no-any-return]
 
 
 def _like_strides(input: Tensor) -> bool:

@@ -1,0 +1,174 @@
+"""Write the type stubs of the public functions and methods, which the registry makes at run time.
+
+    python scripts/write_stubs.py          writes tensorplay/functions.pyi and tensorplay/_operator_methods.pyi
+    python scripts/write_stubs.py --check  fails when they are not current
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import tensorplay
+from tensorplay import publishing
+from tensorplay.ops.registry import Operator
+from tensorplay.ops.registry import tp as registry
+from tensorplay.ops.signature import Parameter, Role
+
+ROOT = Path(__file__).resolve().parent.parent / "tensorplay"
+
+HEADER = '''"""{title} (written by scripts/write_stubs.py from the registry)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tensorplay.core.device import Device
+from tensorplay.core.dtypes import DType
+from tensorplay.core.random import Generator
+from tensorplay.tensor import Tensor
+
+_bool: TypeAlias = bool
+_int: TypeAlias = int
+_float: TypeAlias = float
+_Number: TypeAlias = bool | int | float | complex
+_Operand: TypeAlias = Tensor | bool | int | float | complex
+'''
+
+TYPES = {
+    Role.TENSOR: "Tensor", Role.SCALAR: "_Operand", Role.STATIC: "_Operand", Role.MASK: "Tensor",
+    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.SIZES: "_int | Sequence[_int]",
+    Role.SIZE: "_int | Sequence[_int]", Role.DIMS: "_int | Sequence[_int] | None",
+    Role.PAIR: "_int | Sequence[_int]", Role.DTYPE: "DType | type", Role.DEVICE: "Device | str",
+}  # fmt: skip
+
+
+def type_of(parameter: Parameter) -> str:
+    """The type that a caller may pass."""
+    if parameter.role is Role.TENSORS and "None" in parameter.annotation:
+        return "Sequence[Tensor | None]"
+    if parameter.role is Role.PLAIN:
+        text = re.sub(r"\b(bool|int|float)\b", r"_\1", parameter.annotation)
+        return text.replace("Number", "_Number")
+    text = TYPES[parameter.role]
+    return f"{text} | None" if parameter.optional and not text.endswith("None") else text
+
+
+def result_of(operator: Operator) -> str:
+    """The type of the result, from the declaration's own."""
+    text = str(operator.function.__annotations__.get("return", "Tensor"))
+    text = re.sub(r"\b(Value|Array|ViewMap)\b", "Tensor", text)
+    return text if re.fullmatch(r"Tensor|Any|tuple\[(Tensor(, )?)+(\.\.\.)?\]", text) else "Any"
+
+
+def parameters_of(operator: Operator, *, method: bool) -> str:
+    """The text between the parentheses."""
+    parts: list[str] = ["self"] if method else []
+    own = operator.signature.parameters[1:] if method else operator.signature.parameters
+    positional = [each for each in operator.signature.parameters if not each.keyword_only]
+    star = False
+    for each in own:
+        if each.keyword_only and not star:
+            parts.append("*")
+            star = True
+        if each.role is Role.SIZES and not each.keyword_only and each is positional[-1]:
+            parts.append(f"*{each.name}: {type_of(each)}")
+            star = True
+        else:
+            parts.append(f"{each.name}: {type_of(each)}" + ("" if each.required else " = ..."))
+    if operator.is_factory and not method:
+        parts += [*([] if star else ["*"]), "requires_grad: _bool = ..."]
+    return ", ".join(parts)
+
+
+def functions_text() -> str:
+    """tensorplay/functions.pyi."""
+    lines = [HEADER.format(title="The public functions")]
+    plain = sorted(each.__name__ for each in publishing.PLAIN)
+    queries = ", ".join(f"{name} as {name}" for name in plain if name in publishing.QUERIES)
+    tensors = ", ".join(f"{name} as {name}" for name in plain if name not in publishing.QUERIES)
+    lines += [f"from tensorplay.queries import {queries}", f"from tensorplay.tensor import {tensors}",
+              "from tensorplay.tensor import tensor_from_data as tensor", ""]  # fmt: skip
+    for operator in sorted(registry, key=lambda each: each.name):
+        if operator.is_function:
+            arguments = parameters_of(operator, method=False)
+            lines.append(f"def {operator.name}({arguments}) -> {result_of(operator)}: ...")
+    lines += ["", "PUBLIC: set[str]", f"__all__ = {sorted(publishing.PUBLIC)!r}", ""]
+    return "\n".join(lines)
+
+
+def methods_text() -> str:
+    """tensorplay/_operator_methods.pyi."""
+    lines = [HEADER.format(title="The methods of Tensor that are attached at run time"), "class OperatorMethods:"]
+    for operator in sorted(registry, key=lambda each: each.name):
+        arguments = parameters_of(operator, method=True)
+        if operator.is_method and operator.name not in publishing.WRITTEN:
+            lines.append(f"    def {operator.name}({arguments}) -> {result_of(operator)}: ...")
+        if operator.has_inplace:
+            lines.append(f"    def {operator.name}_({arguments}) -> Tensor: ...")
+    lines += [f"    {line}" for line in dunders()]
+    lines += [f"    {line}" for line in OTHERS.strip().splitlines()]
+    return "\n".join([*lines, ""])
+
+
+def dunders() -> Iterator[str]:
+    """Python's operators."""
+    for name, symbol in publishing.BINARY.items():
+        plain = symbol.rstrip("_")
+        yield f"def __{plain}__(self, other: _Operand) -> Tensor: ..."
+        yield f"def __r{plain}__(self, other: _Operand) -> Tensor: ..."
+        if registry[name].has_inplace:
+            yield f"def __i{plain}__(self, other: _Operand) -> Tensor: ..."
+    for name in sorted(publishing.COMPARISON):
+        comment = "  # type: ignore[override]  # a tensor of truth values" if name in {"eq", "ne"} else ""
+        yield f"def __{name}__(self, other: _Operand) -> Tensor: ...{comment}"
+    for symbol in publishing.UNARY.values():
+        yield f"def __{symbol}__(self) -> Tensor: ..."
+
+
+OTHERS = """
+def __getitem__(self, index: Any) -> Tensor: ...
+def __setitem__(self, index: Any, value: Any) -> None: ...
+def copy_(self, src: Tensor, non_blocking: _bool = ...) -> Tensor: ...
+def fill_(self, value: _Operand) -> Tensor: ...
+def zero_(self) -> Tensor: ...
+def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
+@property
+def T(self) -> Tensor: ...
+@property
+def mT(self) -> Tensor: ...
+@property
+def H(self) -> Tensor: ...
+def backward(
+    self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ...,
+    inputs: Tensor | Sequence[Tensor] | None = ...,
+) -> None: ...
+def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
+def retain_grad(self) -> None: ...
+"""
+
+
+def main() -> int:
+    """Write or compare."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="fail when the stubs are not current")
+    check = parser.parse_args().check
+    stale: list[Path] = []
+    for name, text in (("functions.pyi", functions_text()), ("_operator_methods.pyi", methods_text())):
+        path = ROOT / name
+        if not path.exists() or path.read_text() != text:
+            stale.append(path)
+            if not check:
+                path.write_text(text)
+    if check and stale:
+        names = ", ".join(path.name for path in stale)
+        sys.stderr.write(f"{names}: not current; run python scripts/write_stubs.py\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    del tensorplay
+    sys.exit(main())

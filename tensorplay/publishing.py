@@ -1,0 +1,93 @@
+"""Publishing: operators of the registry become functions of `tensorplay` and methods of `Tensor`.
+
+Operators declared later join as they are declared. Functions and methods are generated when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorplay import entries, methods
+from tensorplay.ops import library
+from tensorplay.ops.registry import Operator, tp
+from tensorplay.queries import allclose, broadcast_shapes, broadcast_tensors, can_cast, equal, numel, result_type
+from tensorplay.tensor import Tensor, as_tensor, from_dlpack, from_numpy, is_tensor
+from tensorplay.tensor import tensor_from_data as tensor
+
+BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "pow": "pow", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "bitwise_left_shift": "lshift",
+    "bitwise_right_shift": "rshift", "matmul": "matmul",
+}  # fmt: skip
+"""Operators, and their names in Python's `operator` module."""
+COMPARISON = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+UNARY = {"neg": "neg", "bitwise_not": "invert", "abs": "abs"}
+
+
+class _LazyMethod:
+    """A method that is generated at its first use and then takes this object's place."""
+
+    def __init__(self, name: str, make: Callable[[], Callable[..., Any]]) -> None:
+        self.name = name
+        self.make = make
+
+    def __get__(self, instance: Tensor | None, owner: type) -> Any:  # noqa: ANN401  # a function or a bound method
+        function = self.make()
+        if Tensor.__dict__.get(self.name) is self:
+            setattr(Tensor, self.name, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+def _attach(name: str, make: Callable[[], Callable[..., Any]]) -> None:
+    setattr(Tensor, name, _LazyMethod(name, make))
+
+
+def _publish(operator: Operator) -> None:
+    """Announce the function and the methods of an operator."""
+    name = operator.name
+    if operator.is_function:
+        PUBLIC.add(name)
+    if operator.is_method and name not in Tensor.__dict__:
+        _attach(name, lambda: entries.make_method(operator))
+    if operator.has_inplace:
+        _attach(f"{name}_", lambda: entries.make_inplace_method(operator))
+    symbol = BINARY.get(name)
+    if symbol is not None:
+        plain = symbol.rstrip("_")
+        _attach(f"__{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=False))
+        _attach(f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True))
+        if operator.has_inplace:
+            _attach(f"__i{plain}__", lambda: entries.make_inplace_dunder(operator, f"i{plain}"))
+    if name in COMPARISON:
+        _attach(f"__{name}__", lambda: entries.make_binary_dunder(operator, name, reflected=False))
+    if name in UNARY:
+        _attach(f"__{UNARY[name]}__", lambda: entries.make_unary_dunder(operator, UNARY[name]))
+
+
+PLAIN = (
+    allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy, is_tensor,
+    numel, result_type,
+)  # fmt: skip
+PUBLIC: set[str] = {"tensor", *(function.__name__ for function in PLAIN)}
+"""The names of all public functions."""
+
+QUERIES = frozenset({"allclose", "broadcast_shapes", "broadcast_tensors", "can_cast", "equal", "numel", "result_type"})
+"""Those of `PLAIN` that live in `tensorplay.queries`."""
+
+WRITTEN = frozenset(Tensor.__dict__)
+"""Members of `Tensor` that are written out."""
+
+
+def publish_all() -> None:
+    """Load the library, attach all methods, and follow the registry from now on."""
+    library.load()
+    methods.attach()
+    for operator in tp:
+        _publish(operator)
+    tp.on_declaration(_publish)
+
+
+def function_named(name: str) -> Callable[..., Any]:
+    """The public function of an operator, generated."""
+    return entries.make_function(tp[name])
