@@ -222,20 +222,41 @@ def max_pool(x: Array, windows: Windows) -> tuple[Array, Array]:
 
     NaN is larger than every number. Padding never wins.
     """
-    padded = windows.pad(x, 0)
-    height, width = windows.image
-    places = np.full(windows.padded, -1, dtype=np.int64)
-    places[windows.interior] = np.arange(height * width).reshape(height, width)
+    padded, has_nan = windows.pad(x, 0), bool(np.isnan(x).any())
+    inside: Array | None = None
+    if padded is not x:
+        inside = np.zeros(windows.padded, dtype=np.bool_)
+        inside[windows.interior] = True
     shape = (*x.shape[:-2], *windows.output)
-    best = np.zeros(shape, x.dtype)
-    where = np.full(shape, -1, dtype=np.int64)
-    for _, spot in windows.points():
-        candidate, place = padded[(..., *spot)], places[spot]
-        better = (candidate > best) | (np.isnan(candidate) & ~np.isnan(best)) | (where < 0)
-        better &= place >= 0
+    best, point = np.zeros(shape, x.dtype), np.zeros(shape, np.int64)
+    empty = np.ones(windows.output, dtype=np.bool_)  # windows that have met padding only
+    for k, spot in windows.points():
+        candidate = padded[(..., *spot)]
+        if k == 0 and inside is None:
+            best[...] = candidate
+            continue
+        better = candidate > best
+        if has_nan:
+            better |= np.isnan(candidate) & ~np.isnan(best)
+        if inside is not None:
+            here = inside[spot]
+            better = (better | empty) & here
+            empty = empty & ~here
         np.copyto(best, candidate, where=better)
-        np.copyto(where, np.broadcast_to(place, shape), where=better)
-    return best, where
+        np.copyto(point, k, where=better)
+    return best, _places(point, windows)
+
+
+def _places(point: Array, windows: Windows) -> Array:
+    """Turn points of windows into flat places in the image."""
+    row, column = np.divmod(point, windows.kernel[1])
+    (sh, sw), (ph, pw), (dh, dw) = windows.stride, windows.padding, windows.dilation
+    oh, ow = windows.output
+    row *= dh
+    row += (np.arange(oh) * sh - ph)[:, None]
+    column *= dw
+    column += np.arange(ow) * sw - pw
+    return row * windows.image[1] + column
 
 
 def sum_windows(x: Array, windows: Windows) -> Array:
