@@ -366,15 +366,19 @@ def test_the_digest_of_the_package_follows_contents_not_times(tmp_path, monkeypa
     helper = package / "ops" / "helper.py"
     helper.write_text("a = 1\n")
     monkeypatch.setattr(artifact_cache, "PACKAGE", package)
-    first = artifact_cache.package_digest()
+
+    def digest():
+        return artifact_cache.digest_of_files(tuple(artifact_cache.source_files()))
+
+    first = digest()
     helper.write_text("a = 2\n")
-    second = artifact_cache.package_digest()
+    second = digest()
     (package / "__pycache__" / "helper.py").write_text("anything")
     (package / "notes.txt").write_text("anything")
     helper.write_text("a = 1\n")
-    assert artifact_cache.package_digest() == first != second
+    assert digest() == first != second
     helper.rename(package / "ops" / "other.py")
-    assert artifact_cache.package_digest() not in {first, second}
+    assert digest() not in {first, second}
 
 
 def graph_of(function, *shapes):
@@ -384,10 +388,19 @@ def graph_of(function, *shapes):
     )
 
 
+@pytest.fixture
+def unchanged(monkeypatch):
+    """The files of the package may be edited while the tests run."""
+    monkeypatch.setattr(artifact_cache, "STARTED", 2**63)
+    written = dict(vars(choices))
+    monkeypatch.setattr(artifact_cache, "choices_as_written", lambda: written)
+
+
 def exp_of_sum(call, x):
     return call(tp.exp.default, call(tp.add.Tensor, x, x))
 
 
+@pytest.mark.usefixtures("unchanged")
 def test_every_fact_about_a_graph_is_in_the_key():
     first = artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "options")
     same = artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "options")
@@ -410,6 +423,7 @@ def test_every_fact_about_a_graph_is_in_the_key():
     assert len({k.name for k in (first, *others)}) == 6
 
 
+@pytest.mark.usefixtures("unchanged")
 def test_a_graph_with_an_operator_from_elsewhere_has_no_key(monkeypatch):
     assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is not None
     monkeypatch.setattr(tp.exp, "lowering", lambda x: x)
@@ -419,6 +433,14 @@ def test_a_graph_with_an_operator_from_elsewhere_has_no_key(monkeypatch):
     assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
 
 
+@pytest.mark.usefixtures("unchanged")
+def test_sources_that_changed_since_the_start_have_no_key(monkeypatch):
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is not None
+    monkeypatch.setattr(artifact_cache, "STARTED", 0)
+    assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
+
+
+@pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize(
     ("name", "value"), [("MAX_NODES", 1), ("score_fusion", lambda a, b, c: None)]
 )
@@ -426,6 +448,11 @@ def test_other_choices_while_the_program_runs_have_no_key(monkeypatch, name, val
     monkeypatch.setattr(choices, name, value)
     assert list(artifact_cache.replaced_choices()) == [name]
     assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is None
+
+
+def test_choices_are_compared_with_their_file():
+    assert artifact_cache.choices_as_written()["MAX_NODES"] == choices.MAX_NODES
+    assert "score_fusion" in artifact_cache.choices_as_written()
 
 
 def test_a_warm_process_loads_no_stage_of_the_compiler(tmp_path):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = Path(__file__).parents[3]
 KIND: Final = "artifacts"
+STARTED: Final = time.time_ns()
+"""When this process had its code, about: files that change later aren't what runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +73,16 @@ class ArtifactKey:
 def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> ArtifactKey | None:
     """Return the key of a graph's artifact, or None where no key could tell two artifacts apart.
 
-    That is where an operator or its lowering is declared outside the package, so that its code may change unseen, and
-    where a running program has replaced something in `choices`. The options count by their ``repr``.
+    That is where an operator or its lowering is declared outside the package, so that its code may change unseen,
+    where a running program has replaced something in `choices`, and where a source file is newer than the code that
+    runs. The options count by their ``repr``.
     """
-    if any(True for _ in foreign_operators(graph)) or any(True for _ in replaced_choices()):
+    files = tuple(source_files())
+    if (
+        max(changed for _, _, _, changed in files) > STARTED
+        or any(True for _ in foreign_operators(graph))
+        or any(True for _ in replaced_choices())
+    ):
         return None
     compiler = cpp_builder.find_compiler()
     command = compiler.compile_command(target.isa, "SOURCE", "OUTPUT")
@@ -82,7 +91,7 @@ def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> Ar
         target=codecache.digest_of(repr(target)),
         options=codecache.digest_of(repr(options)),
         compiler=codecache.digest_of("\0".join(command), compiler.identity),
-        package=package_digest(),
+        package=digest_of_files(files),
         python=codecache.digest_of(sys.version),
     )
 
@@ -201,11 +210,6 @@ def choices_as_written() -> dict[str, object]:
 def is_own(module: str) -> bool:
     """Say whether a module's name is one of ours."""
     return module == "tensorplay" or module.startswith("tensorplay.")
-
-
-def package_digest() -> str:
-    """Return a digest of the contents of our sources; a few milliseconds, less when they haven't changed."""
-    return digest_of_files(tuple(source_files()))
 
 
 def source_files() -> Iterator[tuple[str, int, int, int]]:
