@@ -186,14 +186,26 @@ class LoweredTensor:
 
     def as_argument(self) -> StridedView:
         """Return the tensor as an argument of an external call: a strided view of a buffer."""
-        if self.stored is None and self.view is not None:
-            base = self.view.base.realize()
-            base.buffer.fixed_strides()
-            self.stored = strided_view(base, self.size, self.view.source)
+        chain: list[LoweredTensor] = []
+        tensor = self
+        while tensor.stored is None and tensor.view is not None:
+            chain.append(tensor)
+            tensor = tensor.view.base
+        tensor.realize().buffer.fixed_strides()
+        for view in reversed(chain):
+            view.become_strided()
         stored = self.realize()
         strides = stored.buffer.fixed_strides() if stored.strides is None else stored.strides
         layout = FixedLayout(self.device, self.dtype, self.size, strides, stored.offset)
         return StridedView(stored.buffer.memory.name, layout)
+
+    def become_strided(self) -> None:
+        """Become a strided view of a base that is stored; computed into memory where the view isn't affine."""
+        assert self.view is not None  # noqa: S101  # asked of views
+        base = self.view.base.stored
+        assert base is not None  # noqa: S101  # the chain is walked from its stored end
+        self.stored = strided_view(base, self.size, self.view.source)
+        self.realize().buffer.fixed_strides()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

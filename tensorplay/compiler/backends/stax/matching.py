@@ -100,10 +100,10 @@ def split_axes(
 
 
 def axes_of(e: Expr) -> list[Axis]:
-    """Return the loops that an address is linear in and uses nowhere else, smallest stride first."""
+    """Return the loops that an address is linear in, smallest stride first; of equal ones (a window) the longest."""
     return sorted(
         (Axis(s, t, s.extent) for s, t in loop_terms(e) if e.stride(s) is not None),
-        key=lambda axis: (abs(axis.stride), axis.symbol.extent),
+        key=lambda axis: (abs(axis.stride), -axis.extent),
     )
 
 

@@ -25,7 +25,7 @@ from tensorplay.compiler.backends.stax.loop_body import (
     is_indirect,
     operands,
 )
-from tensorplay.compiler.backends.stax.memory import touched_by, writes_of
+from tensorplay.compiler.backends.stax.memory import is_in_place, touched_by, writes_of
 from tensorplay.compiler.backends.stax.schedule import Group, Place, Plan, Role, Schedule, Segment
 from tensorplay.core.errors import VerifyError
 
@@ -198,7 +198,10 @@ def verify_plan(plan: Plan) -> None:
         if a.offset % 64 or end_a > plan.arena_bytes:
             fail(a.buffer, f"it lies at {a.offset} of {plan.arena_bytes} bytes")
         for b in held[k + 1 :]:
-            if first[b.buffer] >= last[a.buffer]:
+            end, start = last[a.buffer], first[b.buffer]
+            step = schedule.steps[end]
+            replaces = isinstance(step, Group) and is_in_place(step, b.buffer, a.buffer)
+            if start > end or (start == end and replaces):
                 continue
             if a.offset < b.offset + schedule.buffers[b.buffer].bytes and b.offset < end_a:
                 fail(a.buffer, f"it shares memory with {b.buffer} while both are alive")
