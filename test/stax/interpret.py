@@ -159,8 +159,11 @@ def run_segment(group, segment, env, ranges, local, memory, touched):
         match i:
             case Compute(op, args, dtype, attrs):
                 extra = dict(attrs) | ({"dtype": dtype} if op == "to_dtype" else {})
+                operands = [found[a] for a in args]
+                if op == "philox":  # its array function takes one seed and one offset
+                    operands[:2] = [int(a.flat[0]) for a in operands[:2]]
                 with np.errstate(all="ignore"):
-                    result = np.asarray(TABLE[op].array(*(found[a] for a in args), **extra))
+                    result = np.asarray(TABLE[op].array(*operands, **extra))
             case Constant(value, dtype):
                 result = np.full(shape, value, dtype.numpy)
             case IndexExpr(index, dtype, indices):
