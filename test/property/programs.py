@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from checks import LAYOUTS, array_of, laid_out, numpy_dtype
+from checks import LAYOUTS, REAL, array_of, laid_out, numpy_dtype
 from hypothesis import strategies as st
 
 import tensorplay as tp
@@ -23,14 +23,43 @@ EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38, "float64": 1.79e308}
 
 FLOAT_UNARY = (
-    *("neg", "abs", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos"),
-    *("tanh", "sigmoid", "erf", "relu", "floor", "ceil", "round", "trunc", "sign"),
+    *("neg", "abs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt"),
+    *(
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+    ),
+    *(
+        "erf",
+        "erfc",
+        "reciprocal",
+        "sigmoid",
+        "relu",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "sign",
+        "square",
+    ),
 )
-FLOAT_BINARY = ("add", "sub", "mul", "div", "maximum", "minimum")
-INTEGER_UNARY = ("neg", "abs", "bitwise_not", "sign")
+FLOAT_BINARY = (
+    *("add", "sub", "mul", "div", "maximum", "minimum", "fmax", "fmin"),
+    *("remainder", "fmod", "floor_divide", "pow", "atan2", "hypot", "copysign"),
+)
+INTEGER_UNARY = ("neg", "abs", "bitwise_not", "sign", "square")
 INTEGER_BINARY = (
-    *("add", "sub", "mul", "maximum", "minimum"),
-    *("bitwise_and", "bitwise_or", "bitwise_xor"),
+    *("add", "sub", "mul", "maximum", "minimum", "floor_divide", "remainder"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
 )
 BOOL_UNARY = ("logical_not",)
 BOOL_BINARY = ("logical_and", "logical_or", "logical_xor")
@@ -153,13 +182,17 @@ def _draw_map(draw: st.DrawFn, program: Program, dtype: str) -> Step | None:
         unary, binary = FLOAT_UNARY, FLOAT_BINARY
     else:
         unary, binary = INTEGER_UNARY, INTEGER_BINARY
-    kind = draw(st.sampled_from(["unary", "binary", "scalar", "compare", "where", "clamp"]))
+    kind = draw(st.sampled_from(["unary", "binary", "scalar", "compare", "where", "clamp", "cast"]))
     if kind == "unary" or (dtype == "bool" and kind in ("scalar", "clamp")):
         return Step(*_split(_call(draw(st.sampled_from(unary)), 1), (first,)))
     if kind == "binary":
         return Step(*_split(_call(draw(st.sampled_from(binary)), 2), (first, second)))
     if kind == "compare":
         return Step(*_split(_call(draw(st.sampled_from(COMPARISONS)), 2), (first, second)))
+    if kind == "cast":
+        other = draw(st.sampled_from(REAL))
+        there, back = getattr(tp, other), getattr(tp, dtype)
+        return Step(f"{{}}.to({other}).to({dtype})", (first,), lambda x: x.to(there).to(back))
     if kind == "scalar":
         number = draw(st.sampled_from([2, 3] if dtype not in TINY else [2, 0.0, 1, -1.5, 0.1]))
         name = draw(st.sampled_from(["add", "sub", "mul"]))
@@ -222,7 +255,10 @@ def _draw_view(draw: st.DrawFn, program: Program) -> Step | None:
 
 
 def _draw_exact_reduction(draw: st.DrawFn, program: Program, dtype: str) -> Step | None:
-    """A reduction whose value does not depend on the order: extrema, and sums of integers."""
+    """A reduction whose value does not depend on the order: extrema, and sums of integers.
+
+    Which of +0 and -0 is the larger is not defined, so floats get rid of -0 first.
+    """
     place = draw(st.sampled_from(_of_dtype(program, dtype)))
     shape = tuple(program.values[place].shape)
     dim = draw(st.integers(-len(shape), len(shape) - 1)) if shape else -1
@@ -230,14 +266,19 @@ def _draw_exact_reduction(draw: st.DrawFn, program: Program, dtype: str) -> Step
     names = ["amax", "amin"] if not shape or shape[dim] else []
     if dtype == "bool":
         names += ["any", "all"]
+    if dtype not in TINY:
+        names += ["sum", "prod"]
     if not names:
         return None
     name = draw(st.sampled_from(names))
 
-    def reduce(x: tp.Tensor) -> tp.Tensor:
-        return getattr(x, name)(dim, keepdim=keep)
+    zero = 0.0 if dtype in TINY else None
 
-    return Step(f"{name}({{}}, {dim}, keepdim={keep})", (place,), reduce)
+    def reduce(x: tp.Tensor) -> tp.Tensor:
+        return getattr(x if zero is None else x + zero, name)(dim, keepdim=keep)
+
+    shown = "{}" if zero is None else "{} + 0.0"
+    return Step(f"{name}({shown}, {dim}, keepdim={keep})", (place,), reduce)
 
 
 @st.composite
