@@ -56,9 +56,9 @@ def propagate(
         _apply_hooks(node, grads)
         if not run.capture(node, grads):
             continue
-        for edge, grad in zip(node.edges, _gradients(node, grads, run), strict=True):
-            if edge is not None and grad is not None and run.wants(edge):
-                run.deliver(edge, grad, node)
+        for target, result in zip(node.edges, _gradients(node, grads, run), strict=True):
+            if target is not None and result is not None and run.wants(target):
+                run.deliver(target, result, node)
         if not keep_graph:
             node.release()
     return run.finish()

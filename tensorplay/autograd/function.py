@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay import dispatch
 from tensorplay.autograd.grad_mode import is_grad_enabled, no_grad
+from tensorplay.autograd.inplace import rewrite_history
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.saved import SavedTensor, alias, released_error
-from tensorplay.autograd.inplace import rewrite_history
 from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.core.errors import ArgumentError, NotDifferentiableError
 from tensorplay.functions import zeros

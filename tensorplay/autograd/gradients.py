@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from tensorplay import dispatch
 from tensorplay.autograd.engine import edge_key, propagate
 from tensorplay.autograd.grad_mode import set_grad_enabled
+from tensorplay.autograd.node import Node
 from tensorplay.autograd.tensor_state import accumulate_grad, gradient_edge
 from tensorplay.core.errors import ArgumentError, GradientError, ShapeError
 from tensorplay.functions import ones_like, zeros_like
@@ -158,7 +159,9 @@ def _backward(
             edge, gradient = found.pop(key)
             box = [gradient]
             del gradient
-            accumulate_grad(targets.get(key, edge[0]), box, keep_history=create_graph)
+            target = targets[key] if inputs is not None else edge[0]
+            if not isinstance(target, Node):
+                accumulate_grad(target, box, keep_history=create_graph)
 
 
 def _tensors(value: Tensor | Sequence[Tensor], what: str) -> list[Tensor]:

@@ -16,6 +16,7 @@ from tensorplay.autograd.record import OperatorNode
 from tensorplay.autograd.tensor_state import gradient_edge, refresh_view, replace_history
 from tensorplay.core.errors import GradientError
 from tensorplay.functions import zeros
+from tensorplay.ops.kinds.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +73,9 @@ class WriteThroughView(Node):
             return None, inside
         outside = zeros(inside.shape, dtype=inside.dtype, device=inside.device)
         for step, part in zip(reversed(self.steps), reversed(parts), strict=True):
-            outside = step.operator.kind.scattered(
-                step.operator, step.source, step.arguments, part, outside
-            )
+            kind = step.operator.kind
+            assert isinstance(kind, View)  # noqa: S101 - steps are views
+            outside = kind.scattered(step.operator, step.source, step.arguments, part, outside)
         return outside, inside if wanted[1] else None
 
 

@@ -15,7 +15,7 @@ numbers are a topological order, and the engine needs no other.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from tensorplay.tensor import Tensor
 
@@ -30,6 +30,8 @@ Gradients: TypeAlias = "tuple[Tensor | None, ...]"
 Edge: TypeAlias = "tuple[Node | Tensor, int]"
 OutputSpec: TypeAlias = "tuple[tuple[int, ...], DType, Device]"
 TensorHook: TypeAlias = "Callable[[Tensor], Tensor | None]"
+
+Hook = TypeVar("Hook")
 
 _sequence = itertools.count()
 
@@ -92,10 +94,10 @@ class RemovableHandle:
 
     _keys = itertools.count()
 
-    def __init__(self, hooks: dict[int, TensorHook], hook: TensorHook) -> None:
+    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
         """Add ``hook`` to ``hooks`` under a fresh key."""
         self.key = next(RemovableHandle._keys)
-        self._hooks = hooks
+        self._hooks: dict[int, Any] = hooks
         hooks[self.key] = hook
 
     def remove(self) -> None:

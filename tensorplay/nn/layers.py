@@ -12,8 +12,7 @@ from tensorplay.autograd import no_grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.functions import empty, ones, tensor, zeros
-from tensorplay.nn import functional
-from tensorplay.nn import init
+from tensorplay.nn import functional, init
 from tensorplay.nn.module import Module
 from tensorplay.nn.parameter import Parameter
 

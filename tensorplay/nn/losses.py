@@ -51,17 +51,38 @@ class SmoothL1Loss(_Loss):
 class BCELoss(_Loss):
     """``−target·log(input) − (1 − target)·log(1 − input)``; logarithms are at least −100."""
 
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare probabilities with targets in [0, 1]."""
-        return functional.binary_cross_entropy(input, target, self.reduction)
+        return functional.binary_cross_entropy(input, target, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
     """Binary cross entropy of ``sigmoid(input)``, without overflow."""
 
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        reduction: Reduction = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare logits with targets in [0, 1]."""
-        return functional.binary_cross_entropy_with_logits(input, target, self.reduction)
+        return functional.binary_cross_entropy_with_logits(
+            input, target, self.weight, self.reduction, self.pos_weight
+        )
 
 
 class NLLLoss(Module):

@@ -270,7 +270,7 @@ class Module:
         """Return the module at a path such as ``"features.0"``; ``""`` is the module itself."""
         module = self
         for name in target.split(".") if target else ():
-            child = module._modules.get(name)  # noqa: SLF001 - own class
+            child = module._modules.get(name)
             if child is None:
                 raise AttributeError(f"{type(module).__name__} has no submodule {name!r}")
             module = child

@@ -33,7 +33,7 @@ class Parameter(Tensor):
                 f"a parameter of dtype {data.dtype} cannot have a gradient; convert it to a "
                 "floating dtype, or pass requires_grad=False"
             )
-        parameter = super().__new__(cls)
+        parameter: Self = super().__new__(cls)  # type: ignore[assignment]  # it makes a cls
         parameter.assign(data)
         parameter.requires_grad = requires_grad
         return parameter
@@ -45,9 +45,9 @@ class Parameter(Tensor):
         self.dtype = data.dtype
         self.meta = data.meta
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: object = None) -> str:
         """``Parameter containing:`` and the tensor."""
-        return f"Parameter containing:\n{super().__repr__()}"
+        return f"Parameter containing:\n{super().__repr__(tensor_contents=tensor_contents)}"
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:

@@ -33,9 +33,10 @@ class MaxPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pool each channel."""
-        return functional.max_pool2d(
+        result: Tensor = functional.max_pool2d(
             x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
         )
+        return result
 
     def extra_repr(self) -> str:
         """The window."""

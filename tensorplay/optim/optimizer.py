@@ -65,12 +65,12 @@ class Optimizer:
         self.state: dict[Tensor, dict[str, Tensor]] = {}
         self.param_groups: list[Group] = []
         self._rule: Rule = type(self).rule
-        groups = list(params)
-        if not groups:
+        given: list[Tensor | Group] = [*params]
+        if not given:
             raise ArgumentValueError(f"{type(self).__name__} got no parameters to optimize")
-        if isinstance(groups[0], Tensor):
-            groups = [{"params": groups}]
-        for group in groups:
+        tensors = [each for each in given if isinstance(each, Tensor)]
+        groups = [{"params": tensors}] if tensors else []
+        for group in [*groups, *(each for each in given if not isinstance(each, Tensor))]:
             self.add_param_group(group)
 
     @classmethod

@@ -28,7 +28,7 @@ def pair(value):
 def conv2d(x, w, stride, padding, dilation, groups):
     (sh, sw), (ph, pw), (dh, dw) = pair(stride), pair(padding), pair(dilation)
     x = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
-    n, c, height, width = x.shape
+    n, _, height, width = x.shape
     o, per_group, kh, kw = w.shape
     oh, ow = (height - dh * (kh - 1) - 1) // sh + 1, (width - dw * (kw - 1) - 1) // sw + 1
     y = np.zeros((n, o, oh, ow))

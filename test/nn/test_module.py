@@ -73,13 +73,13 @@ def test_attributes_can_be_replaced_and_deleted():
 
 def test_names_that_cannot_be_used_are_refused():
     net = Net()
-    with pytest.raises(KeyError, match="without '.'"):
+    with pytest.raises(KeyError, match=r"without '\.'"):
         net.register_parameter("a.b", nn.Parameter(tp.ones(1)))
     with pytest.raises(KeyError, match="already has"):
         net.register_buffer("forward", tp.ones(1))
+    computed = nn.Parameter(tp.ones(1))
+    computed.grad_fn = (computed * 1).grad_fn
     with pytest.raises(ValueError, match="leaf"):
-        computed = nn.Parameter(tp.ones(1))
-        computed.grad_fn = (computed * 1).grad_fn
         net.register_parameter("computed", computed)
 
     class Late(nn.Module):

@@ -227,8 +227,7 @@ def train(make, prepare, factor=0.5):
     """Parameters of several shapes after some steps, the rate multiplied by `factor` in between."""
     rng = np.random.default_rng(0)
     params = [
-        nn.Parameter(tensor_of(rng.standard_normal(shape)))
-        for shape in ((4, 3), (5,), (), (0, 2))
+        nn.Parameter(tensor_of(rng.standard_normal(shape))) for shape in ((4, 3), (5,), (), (0, 2))
     ]
     opt = make(params)
     step = prepare(opt)

@@ -37,7 +37,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 def _windows(
-    images: Shape, weight: Shape, stride: Two, padding: Two, dilation: Two, groups: int
+    images: Shape, weight: Shape, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Windows:
     """Check shapes and return the windows of a convolution."""
     if len(images) != 4 or len(weight) != 4:
@@ -66,7 +66,7 @@ def _common(a: TensorMeta, b: TensorMeta, shape: Shape) -> TensorMeta:
 
 
 def _convolution_meta(
-    input: TensorMeta, weight: TensorMeta, stride: Two, padding: Two, dilation: Two, groups: int
+    input: TensorMeta, weight: TensorMeta, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> TensorMeta:
     windows = _windows(input.shape, weight.shape, stride, padding, dilation, groups)
     return _common(input, weight, (input.shape[0], weight.shape[0], *windows.output))
@@ -141,9 +141,9 @@ def _input_grad_meta(
     grad_output: TensorMeta,
     weight: TensorMeta,
     input_size: Shape,
-    stride: Two,
-    padding: Two,
-    dilation: Two,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
     groups: int,
 ) -> TensorMeta:
     windows = _windows(input_size, weight.shape, stride, padding, dilation, groups)
@@ -221,9 +221,9 @@ def _weight_grad_meta(
     grad_output: TensorMeta,
     input: TensorMeta,
     weight_size: Shape,
-    stride: Two,
-    padding: Two,
-    dilation: Two,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
     groups: int,
 ) -> TensorMeta:
     windows = _windows(input.shape, weight_size, stride, padding, dilation, groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorplay.core.dtypes import finfo
 from tensorplay.core.errors import ShapeError
@@ -107,7 +107,7 @@ def _update_statistics(
     running_var: Tensor | None,
     mean: Tensor,
     variance: Tensor,
-    momentum: object,
+    momentum: Any,  # noqa: ANN401  # a number or a tensor
 ) -> None:
     """Move the running statistics toward those of the batch."""
     count = input.numel() // input.shape[1] if input.shape[1] != 0 else 0

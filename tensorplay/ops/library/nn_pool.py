@@ -20,6 +20,7 @@ from tensorplay.ops.library.windows import (
     narrow,
     spread_windows,
     sum_windows,
+    two,
     wide,
 )
 from tensorplay.ops.registry import tp
@@ -29,24 +30,23 @@ from tensorplay.ops.signature import Pair, Size
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
-Two: TypeAlias = tuple[int, int]
 Shape: TypeAlias = tuple[int, ...]
 
 
 def _windows(
     name: str,
     images: Shape,
-    kernel: Two,
-    stride: Two | None,
-    padding: Two,
-    dilation: Two,
+    kernel: Pair,
+    stride: Pair | None,
+    padding: Pair,
+    dilation: Pair,
     ceil_mode: bool,
 ) -> Windows:
     if len(images) not in {3, 4}:
         raise ShapeError(f"{name}: expected images (N, C, H, W) or (C, H, W), got {tuple(images)}")
-    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+    if any(2 * p > k for p, k in zip(two(padding), two(kernel), strict=True)):
         raise ArgumentValueError(
-            f"{name}: padding is at most half of the window: {tuple(padding)} for {tuple(kernel)}"
+            f"{name}: padding is at most half of the window: {two(padding)} for {two(kernel)}"
         )
     return make_windows(
         name,
@@ -64,10 +64,10 @@ def _windows(
 
 def _max_meta(
     input: TensorMeta,
-    kernel_size: Two,
-    stride: Two | None,
-    padding: Two,
-    dilation: Two,
+    kernel_size: Pair,
+    stride: Pair | None,
+    padding: Pair,
+    dilation: Pair,
     ceil_mode: bool,
 ) -> tuple[TensorMeta, TensorMeta]:
     if input.dtype is bool_ or input.dtype.kind == "c":
@@ -154,9 +154,9 @@ def _() -> Iterator[Sample]:
 
 def _average_meta(
     input: TensorMeta,
-    kernel_size: Two,
-    stride: Two | None,
-    padding: Two,
+    kernel_size: Pair,
+    stride: Pair | None,
+    padding: Pair,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
@@ -246,9 +246,9 @@ def _() -> Iterator[Sample]:
 def _average_grad_meta(
     grad_output: TensorMeta,
     input_size: Shape,
-    kernel_size: Two,
-    stride: Two | None,
-    padding: Two,
+    kernel_size: Pair,
+    stride: Pair | None,
+    padding: Pair,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,

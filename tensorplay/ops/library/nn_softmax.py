@@ -16,7 +16,7 @@ from tensorplay.core.errors import DimensionError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Dims
+from tensorplay.ops.signature import Size
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -83,7 +83,7 @@ def _() -> Iterator[Sample]:
 
 
 @composite(method=True)
-def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
     """``log Σ exp(input)`` over ``dim``, without overflow; −∞ where there is nothing to add."""
     x = widen(input)
     if x.numel() == 0:
@@ -97,7 +97,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 
 @logsumexp.gradient("input")
-def _(grad: Tensor, input: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def _(grad: Tensor, input: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
     y, g = widen(result), widen(grad)
     if not keepdim:
         y, g = _kept(y, input, dim), _kept(g, input, dim)
@@ -105,7 +105,7 @@ def _(grad: Tensor, input: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> 
     return g * (widen(input) - y).exp()
 
 
-def _kept(x: Tensor, input: Tensor, dim: Dims) -> Tensor:
+def _kept(x: Tensor, input: Tensor, dim: Size) -> Tensor:
     """Put the reduced dimensions back with size 1."""
     dims = layout.normalize_dims("logsumexp", dim, input.ndim)
     return x.reshape(tuple(1 if d in dims else n for d, n in enumerate(input.shape)))

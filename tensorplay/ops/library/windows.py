@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tensorplay import _C
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.kinds.pointwise import dtype_of
+from tensorplay.ops.signature import Pair, dtype_of, to_pair
 
 Array: TypeAlias = NDArray[Any]
 Two: TypeAlias = tuple[int, int]
@@ -55,13 +55,14 @@ class Windows:
     @property
     def padded(self) -> Two:
         """The size of an image in which every window lies inside."""
-        return tuple(  # type: ignore[return-value]  # two entries
+        height, width = (
             max((o - 1) * s + d * (k - 1) + 1, n + 2 * p)
             for n, k, s, p, d, o in zip(
                 self.image, self.kernel, self.stride, self.padding, self.dilation, self.output,
                 strict=True,
             )
         )  # fmt: skip
+        return height, width
 
     @property
     def interior(self) -> Slices:
@@ -89,33 +90,40 @@ class Windows:
         return out
 
 
+def two(pair: Pair) -> Two:
+    """Return a pair as a tuple."""
+    first, second = to_pair(pair)
+    return first, second
+
+
 def make_windows(
     name: str,
     image: tuple[int, ...],
-    kernel: Two,
-    stride: Two,
-    padding: Two,
-    dilation: Two = (1, 1),
+    kernel_size: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair = 1,
     *,
     ceil_mode: bool = False,
 ) -> Windows:
     """Check a window's parameters against an image; ``name`` is the operator, for messages."""
+    k, s, p, d = two(kernel_size), two(stride), two(padding), two(dilation)
     for what, values, least in (
-        ("kernel_size", kernel, 1), ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+        ("kernel_size", k, 1), ("stride", s, 1), ("padding", p, 0), ("dilation", d, 1),
     ):  # fmt: skip
         if any(each < least for each in values):
-            raise ArgumentValueError(f"{name}: {what} is at least {least}, got {tuple(values)}")
+            raise ArgumentValueError(f"{name}: {what} is at least {least}, got {values}")
     height, width = image[-2:]
-    output = tuple(
-        output_size(n, k, s, p, d, ceil_mode)
-        for n, k, s, p, d in zip((height, width), kernel, stride, padding, dilation, strict=True)
+    output = (
+        output_size(height, k[0], s[0], p[0], d[0], ceil_mode),
+        output_size(width, k[1], s[1], p[1], d[1], ceil_mode),
     )
     if any(each < 1 for each in output):
         raise ShapeError(
-            f"{name}: a window of size {tuple(kernel)} and dilation {tuple(dilation)} does not fit into "
-            f"images of shape ({height}, {width}) with padding {tuple(padding)}"
+            f"{name}: a window of size {k} and dilation {d} does not fit into "
+            f"images of shape ({height}, {width}) with padding {p}"
         )
-    return Windows((height, width), kernel, stride, padding, dilation, output)  # type: ignore[arg-type]  # two
+    return Windows((height, width), k, s, p, d, output)
 
 
 def meta_of(x: Array) -> TensorMeta:
