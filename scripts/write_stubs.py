@@ -1,7 +1,8 @@
+#!/usr/bin/env python3
 """Write the type stubs of the public functions and methods, which the registry makes at run time.
 
-    python scripts/write_stubs.py          writes tensorplay/functions.pyi and tensorplay/_operator_methods.pyi
-    python scripts/write_stubs.py --check  fails when they are not current
+python scripts/write_stubs.py          writes tensorplay/functions.pyi and tensorplay/_operator_methods.pyi
+python scripts/write_stubs.py --check  fails when they are not current
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorplay
-from tensorplay import publishing
+from tensorplay import publishing, queries
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.registry import tp as registry
 from tensorplay.ops.signature import Parameter, Role
@@ -86,11 +87,11 @@ def parameters_of(operator: Operator, *, method: bool) -> str:
 def functions_text() -> str:
     """tensorplay/functions.pyi."""
     lines = [HEADER.format(title="The public functions")]
-    plain = sorted(each.__name__ for each in publishing.PLAIN)
-    queries = ", ".join(f"{name} as {name}" for name in plain if name in publishing.QUERIES)
-    tensors = ", ".join(f"{name} as {name}" for name in plain if name not in publishing.QUERIES)
-    lines += [f"from tensorplay.queries import {queries}", f"from tensorplay.tensor import {tensors}",
-              "from tensorplay.tensor import tensor_from_data as tensor", ""]  # fmt: skip
+    for name in sorted(publishing.PLAIN):
+        module = "queries" if hasattr(queries, name) else "tensor"
+        own = "tensor_from_data" if name == "tensor" else name
+        lines.append(f"from tensorplay.{module} import {own} as {name}")
+    lines.append("")
     for operator in sorted(registry, key=lambda each: each.name):
         if operator.is_function:
             arguments = parameters_of(operator, method=False)
@@ -101,7 +102,10 @@ def functions_text() -> str:
 
 def methods_text() -> str:
     """tensorplay/_operator_methods.pyi."""
-    lines = [HEADER.format(title="The methods of Tensor that are attached at run time"), "class OperatorMethods:"]
+    lines = [
+        HEADER.format(title="The methods of Tensor that are attached at run time"),
+        "class OperatorMethods:",
+    ]
     for operator in sorted(registry, key=lambda each: each.name):
         arguments = parameters_of(operator, method=True)
         if operator.is_method and operator.name not in publishing.WRITTEN:
@@ -122,7 +126,9 @@ def dunders() -> Iterator[str]:
         if registry[name].has_inplace:
             yield f"def __i{plain}__(self, other: _Operand) -> Tensor: ..."
     for name in sorted(publishing.COMPARISON):
-        comment = "  # type: ignore[override]  # a tensor of truth values" if name in {"eq", "ne"} else ""
+        comment = (
+            "  # type: ignore[override]  # a tensor of truth values" if name in {"eq", "ne"} else ""
+        )
         yield f"def __{name}__(self, other: _Operand) -> Tensor: ...{comment}"
     for symbol in publishing.UNARY.values():
         yield f"def __{symbol}__(self) -> Tensor: ..."
@@ -156,7 +162,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail when the stubs are not current")
     check = parser.parse_args().check
     stale: list[Path] = []
-    for name, text in (("functions.pyi", functions_text()), ("_operator_methods.pyi", methods_text())):
+    for name, text in (
+        ("functions.pyi", functions_text()),
+        ("_operator_methods.pyi", methods_text()),
+    ):
         path = ROOT / name
         if not path.exists() or path.read_text() != text:
             stale.append(path)

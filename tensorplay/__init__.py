@@ -22,9 +22,6 @@ from tensorplay.autograd import (
 from tensorplay.core.config import config
 from tensorplay.core.device import Device as device  # noqa: N813  # PyTorch's name
 from tensorplay.core.dtypes import (
-    DType as dtype,  # noqa: N813  # PyTorch's name
-)
-from tensorplay.core.dtypes import (
     ALL_DTYPES,
     bfloat16,
     complex64,
@@ -48,7 +45,10 @@ from tensorplay.core.dtypes import (
     undefined,
 )
 from tensorplay.core.dtypes import (
-    bool_ as bool,  # noqa: A004  # PyTorch's name
+    DType as dtype,  # noqa: N813  # PyTorch's name
+)
+from tensorplay.core.dtypes import (
+    bool_ as bool,  # PyTorch's name
 )
 from tensorplay.core.random import (
     Generator,

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def tensor_text(tensor: Tensor) -> str:
     """The text of `repr(tensor)`."""
-    with dispatch.without_modes(), dispatch.set_grad_enabled(False):  # noqa: FBT003
+    with dispatch.without_modes(), dispatch.set_grad_enabled(False):
         name = "Parameter containing:\n" if type(tensor).__name__ == "Parameter" else ""
         return name + _body(tensor)
 
@@ -56,7 +56,11 @@ def _body(tensor: Tensor) -> str:
 
 def _plain(array: Array) -> Array:
     """Half types as float32."""
-    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind not in "iu" else array  # noqa: PLR2004
+    return (
+        array.astype(np.float32)
+        if array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
+        else array
+    )
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
@@ -94,7 +98,8 @@ def _joined(text: str, suffixes: Sequence[str], indent: int) -> str:
 def _shown(array: Array) -> Array:
     """The elements that a summary shows, flat."""
     index = [
-        np.r_[0:_EDGE, size - _EDGE : size] if size > 2 * _EDGE else np.arange(size) for size in array.shape
+        np.r_[0:_EDGE, size - _EDGE : size] if size > 2 * _EDGE else np.arange(size)
+        for size in array.shape
     ]
     return array[np.ix_(*index)] if index else array
 
@@ -108,7 +113,9 @@ def _nested(array: Array, indent: int, formatted: Callable[[Any], str], *, summa
     if summarize and size > 2 * _EDGE:
         rows = [_nested(each, indent + 1, formatted, summarize=True) for each in array[:_EDGE]]
         rows.append("...")
-        rows += [_nested(each, indent + 1, formatted, summarize=True) for each in array[size - _EDGE :]]
+        rows += [
+            _nested(each, indent + 1, formatted, summarize=True) for each in array[size - _EDGE :]
+        ]
     else:
         rows = [_nested(each, indent + 1, formatted, summarize=summarize) for each in array]
     between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)

@@ -57,7 +57,10 @@ class Mode:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Pop."""
         _modes.reset(self._tokens.pop())
@@ -105,7 +108,7 @@ is_grad_enabled = _grad_mode.get
 
 
 @contextmanager
-def set_grad_enabled(enabled: bool) -> Iterator[None]:  # noqa: FBT001  # the one thing it says
+def set_grad_enabled(enabled: bool) -> Iterator[None]:  # the one thing it says
     """Switch recording for the backward pass inside a `with` block."""
     token = _grad_mode.set(enabled)
     try:
@@ -114,7 +117,7 @@ def set_grad_enabled(enabled: bool) -> Iterator[None]:  # noqa: FBT001  # the on
         _grad_mode.reset(token)
 
 
-def push_grad_mode(enabled: bool) -> Token[bool]:  # noqa: FBT001
+def push_grad_mode(enabled: bool) -> Token[bool]:
     """Switch recording on or off until `pop_grad_mode(token)`."""
     return _grad_mode.set(enabled)
 
@@ -186,7 +189,9 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
 
 
 def call_operator(
-    target: Operator | Overload, args: Sequence[object] = (), kwargs: Mapping[str, object] | None = None
+    target: Operator | Overload,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
 ) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
     """Call an operator or overload with args and kwargs."""
     operator = target.operator if isinstance(target, Overload) else target
@@ -216,7 +221,9 @@ def execute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
             if isinstance(value, _C.TensorBase):
                 if has_history(value):  # type: ignore[arg-type]  # a tensor
                     return _autograd[0](operator, values, operator.tensors(values))
-            elif type(value) is tuple and any(is_tensor(each) and has_history(each) for each in value):
+            elif type(value) is tuple and any(
+                is_tensor(each) and has_history(each) for each in value
+            ):
                 return _autograd[0](operator, values, operator.tensors(values))
     return compute(operator, values)
 
@@ -231,7 +238,7 @@ def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
         found = kind.kernel(operator, (tensor.array, *values[1:]))
         return _view_result(_C.wrap_view(found, tensor), operator, values)
     if isinstance(kind, Composite):
-        with set_grad_enabled(False):  # noqa: FBT003
+        with set_grad_enabled(False):
             return kind.decompose(operator, values)
     plain: list[object] = []
     has_tensor = False
@@ -321,7 +328,7 @@ class ViewStep:
 def history_number(tensor: Tensor) -> int:
     """What changes when an in-place write gives a tensor another `grad_fn`."""
     node = tensor.grad_fn
-    return -1 if node is None else node.sequence  # type: ignore[no-any-return]  # an int
+    return -1 if node is None else node.sequence
 
 
 def has_history(tensor: Tensor) -> bool:
@@ -471,7 +478,8 @@ def _is_plain(operator: Operator, values: Values) -> bool:
     """Whether a call involves data only: no gradient to record, no tensor without data."""
     record = _grad_mode.get()
     return all(
-        each.array is not None and not (record and has_history(each)) for each in operator.tensors(values)
+        each.array is not None and not (record and has_history(each))
+        for each in operator.tensors(values)
     )
 
 
@@ -483,7 +491,7 @@ def convert_array(array: Any, dtype: Any) -> Any:  # noqa: ANN401  # an ndarray 
 def _run_composite(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
     """A composite on arrays or metas, outside modes and autograd."""
     tensors = tuple(_as_tensor(each) for each in values)
-    with without_modes(), set_grad_enabled(False):  # noqa: FBT003
+    with without_modes(), set_grad_enabled(False):
         assert isinstance(operator.kind, Composite)  # noqa: S101  # installed for composites
         return operator.kind.decompose(operator, tensors)
 

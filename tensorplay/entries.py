@@ -4,11 +4,11 @@ For each operator a Python function with the operator's own parameters, so that 
 dataclasses generate `__init__`). The text of `tensorplay.relu`:
 
     def relu(input):
-        if modes():
-            return through_modes(target, operator, (input,), {})
-        if type(input) is Tensor and not (input.requires_grad and grad()):
+        if _modes():
+            return _through(_target[0], _operator, (input,), {})
+        if type(input) is _T and not (input.requires_grad and _grad()):
             ... the kernel for input.dtype, found in a dictionary ...
-        return call(operator, (input,))
+        return _call(_operator, (input,))
 
 The fast path serves contiguous tensors of one dtype and one shape (or a number); everything else takes `dispatch.call`.
 """
@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from tensorplay import _C, dispatch
-from tensorplay.core.errors import ArgumentError
 from tensorplay.ops import quiet
 from tensorplay.ops.kinds.pointwise import Pointwise, number_array
 from tensorplay.ops.registry import Operator
@@ -76,32 +75,39 @@ def make_inplace_method(operator: Operator) -> Function:
 
 
 def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Function:
-    signature = operator.signature
+    """Names of the generated text begin with an underscore, so that parameters may have any name."""
+    inplace = form == "inplace"
     namespace: dict[str, Any] = {
-        "modes": dispatch.current_modes, "through_modes": through_modes, "_target": target, "operator": operator,
-        "call": dispatch.call_inplace if form == "inplace" else dispatch.call,
-        "inplace_through_modes": _inplace_through_modes, "variadic": to_sizes_variadic,
-    }  # fmt: skip
-    header, shown, keywords, values, prelude = _text_parts(signature.parameters, namespace)
-    through = "inplace_through_modes" if form == "inplace" else "through_modes"
-    lines = [f"def {name}({header}):", *prelude, "    if modes():",
-             f"        return {through}(_target[0], operator, ({shown}), {{{keywords}}})"]  # fmt: skip
-    if form != "inplace":
-        lines += _fast_path(operator, namespace)
-    if operator.is_factory and form == "function":
+        "_modes": dispatch.current_modes,
+        "_through": _inplace_through_modes if inplace else through_modes,
+        "_target": target,
+        "_operator": operator,
+        "_call": dispatch.call_inplace if inplace else dispatch.call,
+        "_variadic": to_sizes_variadic,
+    }
+    header, shown, keywords, values, prelude = _text_parts(operator.signature.parameters, namespace)
+    makes_leaf = operator.is_factory and form == "function"
+    if makes_leaf:
         header += "requires_grad=False" if header.endswith("*, ") else ", requires_grad=False"
-        lines[0] = f"def {name}({header}):"
-        lines[-1] = lines[-1].replace("return", "made =", 1)
-        lines.append(f"    else: made = call(operator, ({values}))")
-        lines.append("    return made.requires_grad_() if requires_grad else made")
+    result = "_made =" if makes_leaf else "return"
+    lines = [
+        f"def {name}({header}):",
+        *prelude,
+        "    if _modes():",
+        f"        {result} _through(_target[0], _operator, ({shown}), {{{keywords}}})",
+    ]
+    if makes_leaf:
+        lines.append(f"    else: _made = _call(_operator, ({values}))")
+        lines.append("    return _made.requires_grad_() if requires_grad else _made")
     else:
-        lines.append(f"    return call(operator, ({values}))")
+        lines += [] if inplace else _fast_path(operator, namespace)
+        lines.append(f"    return _call(_operator, ({values}))")
     source = "\n".join(lines) + "\n"
     exec(compile(source, f"<tensorplay {name}>", "exec"), namespace)  # noqa: S102  # our own generated text
     function: Function = namespace[name]
     function.__module__ = "tensorplay"
     function.__qualname__ = name if form == "function" else f"Tensor.{name}"
-    function.__doc__ = operator.doc if form != "inplace" else f"`{operator.name}` in place: {operator.doc}"
+    function.__doc__ = f"`{operator.name}` in place: {operator.doc}" if inplace else operator.doc
     return function
 
 
@@ -123,22 +129,23 @@ def _text_parts(
         variadic = each.role is Role.SIZES and not each.keyword_only and each is positional[-1]
         if variadic:
             star = True
-            header += [f"*{each.name}_items", f"{each.name}=None"]
-            namespace["ArgumentError"] = ArgumentError
-            prelude.append(f"    if {each.name} is None: {each.name} = variadic({each.name}_items)")
+            header += [f"*_{each.name}_items", f"{each.name}=None"]
+            prelude.append(
+                f"    if {each.name} is None: {each.name} = _variadic(_{each.name}_items)"
+            )
         elif each.required:
             header.append(each.name)
         else:
-            namespace[f"default_{each.name}"] = each.default
-            header.append(f"{each.name}=default_{each.name}")
+            namespace[f"_default_{each.name}"] = each.default
+            header.append(f"{each.name}=_default_{each.name}")
         if each.keyword_only:
             keywords.append(f"{each.name!r}: {each.name}")
         else:
             shown.append(f"{each.name},")
         if each.role in CONVERT:
-            namespace[f"to_{each.name}"] = CONVERT[each.role]
+            namespace[f"_to_{each.name}"] = CONVERT[each.role]
             guard = f"None if {each.name} is None else " if each.optional else ""
-            values.append(f"{guard}to_{each.name}({each.name}),")
+            values.append(f"{guard}_to_{each.name}({each.name}),")
         else:
             values.append(f"{each.name},")
     return ", ".join(header), " ".join(shown), ", ".join(keywords), " ".join(values), prelude
@@ -162,67 +169,81 @@ def _inplace_through_modes(
 def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
     """Lines that serve the plain case of a pointwise operator of one or two operands; none for others."""
     kind = operator.kind
-    if not isinstance(kind, Pointwise) or kind.shape is not None or kind.index_name or kind.linear_name:
+    if (
+        not isinstance(kind, Pointwise)
+        or kind.shape is not None
+        or kind.index_name
+        or kind.linear_name
+    ):
         return []
     parameters = operator.signature.parameters
     operands = [each for each in parameters if each.role in TENSOR_ROLES]
     others = [each.name for each in parameters if each.role not in TENSOR_ROLES]
-    if not 1 <= len(operands) <= 2 or any(each.role is Role.STATIC or each.optional for each in operands):  # noqa: PLR2004
+    if not 1 <= len(operands) <= 2 or any(
+        each.role is Role.STATIC or each.optional for each in operands
+    ):
         return []
     if any(each.role in CONVERT for each in parameters):
         return []
     kernels: dict[Any, Any] = {}
     namespace.update(
-        T=Tensor, grad=dispatch.is_grad_enabled, get=kernels.get, wrap=_C.wrap,
-        local=quiet.LOCAL, number=number_array, small=_SMALL,
-        prepare=_Preparation(operator, kernels),
-    )  # fmt: skip
-    first = operands[0].name
-    values = ", ".join(each.name for each in parameters)
-    finish = "return wrap(r)"
-    if len(operands) == 1:
-        key = f"({first}.dtype, {', '.join(others)})" if others else f"{first}.dtype"
-        return [
-            f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
-            f"        a = {first}.array",
-            "        if a is not None and a.ndim and a.flags.c_contiguous and a.size <= small:",
-            f"            k = get({key})",
-            f"            if k is None: k = prepare({key}, ({values},))",
-            "            if k:",
-            "                try: r = local.context.run(k, a)",
-            "                except RuntimeError: r = None",
-            f"                if r is not None: {finish}",
-        ]
-    second = operands[1].name
-    more = "".join(f", {name}" for name in others)
-    lines = [
-        f"    if type({first}) is T and not (({first}.requires_grad or {first}._view is not None) and grad()):",
-        f"        a = {first}.array",
-        "        if a is not None and a.ndim and a.flags.c_contiguous and a.size <= small:",
-        f"            d = {first}.dtype",
-        f"            if type({second}) is T:",
-        f"                b = {second}.array",
-        f"                if b is not None and {second}.dtype is d and a.shape == b.shape and b.flags.c_contiguous "
-        f"and not (({second}.requires_grad or {second}._view is not None) and grad()):",
-        f"                    k = get((d, T{more}))",
-        f"                    if k is None: k = prepare((d, T{more}), ({values},))",
-        "                    if k:",
-        "                        try: r = local.context.run(k, a, b)",
-        "                        except RuntimeError: r = None",
-        f"                        if r is not None: {finish}",
-    ]
-    if operands[1].role is Role.SCALAR:
-        lines += [
-            f"            elif type({second}) in plain_numbers:",
-            f"                k = get((d, type({second}){more}))",
-            f"                if k is None: k = prepare((d, type({second}){more}), ({values},))",
-            "                if k:",
-            f"                    try: r = local.context.run(k, a, number({second}, d))",
-            "                    except RuntimeError: r = None",
-            f"                    if r is not None: {finish}",
-        ]
-        namespace["plain_numbers"] = frozenset({int, float, bool})
-    return lines
+        _T=Tensor,
+        _grad=dispatch.is_grad_enabled,
+        _get=kernels.get,
+        _wrap=_C.wrap,
+        _local=quiet.LOCAL,
+        _number=number_array,
+        _numbers=frozenset({int, float, bool}),
+        _small=_SMALL,
+        _prepare=_Preparation(operator, kernels),
+    )
+    names = {
+        "first": operands[0].name,
+        "second": operands[-1].name,
+        "values": ", ".join(each.name for each in parameters),
+        "more": "".join(f", {name}" for name in others),
+    }
+    text = _UNARY if len(operands) == 1 else _BINARY
+    if len(operands) == 2 and operands[1].role is Role.SCALAR:
+        text += _WITH_NUMBER
+    return text.format(**names).splitlines()
+
+
+_UNARY = """\
+    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and _grad()):
+        _a = {first}.array
+        if _a is not None and _a.ndim and _a.flags.c_contiguous and _a.size <= _small:
+            _k = _get(({first}.dtype{more},))
+            if _k is None: _k = _prepare(({first}.dtype{more},), ({values},))
+            if _k:
+                try: return _wrap(_local.context.run(_k, _a))
+                except RuntimeError: pass
+"""
+_BINARY = """\
+    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and _grad()):
+        _a = {first}.array
+        if _a is not None and _a.ndim and _a.flags.c_contiguous and _a.size <= _small:
+            _d = {first}.dtype
+            if type({second}) is _T:
+                _b = {second}.array
+                if (
+                    _b is not None and {second}.dtype is _d and _a.shape == _b.shape and _b.flags.c_contiguous
+                    and not (({second}.requires_grad or {second}._view is not None) and _grad())
+                ):
+                    _k = _get((_d, _T{more}))
+                    if _k is None: _k = _prepare((_d, _T{more}), ({values},))
+                    if _k:
+                        try: return _wrap(_local.context.run(_k, _a, _b))
+                        except RuntimeError: pass
+"""
+_WITH_NUMBER = """\
+            elif type({second}) in _numbers:
+                _k = _get((_d, type({second}){more}))
+                if _k is None: _k = _prepare((_d, type({second}){more}), ({values},))
+                if _k:
+                    try: return _wrap(_local.context.run(_k, _a, _number({second}, _d)))
+                    except RuntimeError: pass
+"""
 
 
 class _Preparation:
@@ -242,7 +263,7 @@ class _Preparation:
         same_type = all(plan.computation.compute is each.dtype for each in tensors)  # type: ignore[attr-defined]
         if same_type and plan.is_plain and list(plan.ready().inputs) == names:
             kernel = plan.ready().fresh
-        if len(self.kernels) < 1024:  # noqa: PLR2004  # attributes by value: keep it bounded
+        if len(self.kernels) < 1024:  # attributes by value: keep it bounded
             self.kernels[key] = kernel
         return kernel
 
@@ -308,5 +329,3 @@ def make_inplace_dunder(operator: Operator, symbol: str) -> Function:
         return dispatch.call_function(python_function, body, (self, other), {})
 
     return dunder
-
-

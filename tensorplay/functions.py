@@ -10,10 +10,9 @@ from typing import Any
 
 from tensorplay import publishing
 from tensorplay.publishing import PUBLIC
-from tensorplay.tensor import tensor_from_data as tensor
 
 publishing.publish_all()
-globals().update({function.__name__: function for function in publishing.PLAIN})
+globals().update(publishing.PLAIN)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

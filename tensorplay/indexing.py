@@ -19,7 +19,13 @@ import numpy as np
 
 from tensorplay import dispatch
 from tensorplay.core import dtypes
-from tensorplay.core.errors import ArgumentError, ArgumentValueError, DTypeError, IndexRangeError, ShapeError
+from tensorplay.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    DTypeError,
+    IndexRangeError,
+    ShapeError,
+)
 from tensorplay.ops.registry import tp
 from tensorplay.tensor import Tensor, tensor_from_data
 
@@ -32,7 +38,7 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:  # noqa: ANN401  # any index
     view, advanced = _basic(tensor, _as_tuple(index))
     if advanced:
         return dispatch.call(tp.index, (view, _trimmed(advanced)))  # type: ignore[no-any-return]
-    return dispatch.call(tp.alias, (tensor,)) if view is tensor else view  # type: ignore[no-any-return]
+    return dispatch.call(tp.alias, (tensor,)) if view is tensor else view
 
 
 def setitem(tensor: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # any index and value
@@ -45,7 +51,9 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # 
         return
     view, advanced = _basic(tensor, items)
     if advanced:
-        new = dispatch.call(tp.index_put, (view, _trimmed(advanced), _without_leading_ones(value, view), False))
+        new = dispatch.call(
+            tp.index_put, (view, _trimmed(advanced), _without_leading_ones(value, view), False)
+        )
         dispatch.write(view, new)
         return
     while value.ndim > view.ndim and value.shape[0] == 1:
@@ -76,7 +84,7 @@ def _value_tensor(tensor: Tensor, value: Any) -> Tensor:  # noqa: ANN401  # a te
         if isinstance(value, complex) and tensor.dtype.kind != "c":
             msg = f"setitem: a complex number does not fit a {tensor.dtype} tensor"
             raise DTypeError(msg)
-        return tp.full((), value, dtype=tensor.dtype, device=tensor.device)  # type: ignore[no-any-return]
+        return tp.full((), value, dtype=tensor.dtype, device=tensor.device)
     return tensor_from_data(value, dtype=tensor.dtype)
 
 
@@ -113,7 +121,9 @@ def _basic(tensor: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Tensor 
     for item in items:
         used += _consumed(item)
     if used > tensor.ndim:
-        msg = f"too many indices: {used} for a {tensor.ndim}-d tensor of shape {tuple(tensor.shape)}"
+        msg = (
+            f"too many indices: {used} for a {tensor.ndim}-d tensor of shape {tuple(tensor.shape)}"
+        )
         raise IndexRangeError(msg)
     if sum(item is Ellipsis for item in items) > 1:
         msg = "an index can only have one ellipsis ('...')"
@@ -163,7 +173,11 @@ def _canonical(item: Any) -> Any:  # noqa: ANN401  # one index
     if isinstance(item, (list, tuple, range, np.ndarray)):
         data = list(item) if isinstance(item, range) else item
         found = tensor_from_data(data)
-        return found.to(dtypes.int64) if found.numel() == 0 and found.dtype.kind == "f" else _canonical_array(found)
+        return (
+            found.to(dtypes.int64)
+            if found.numel() == 0 and found.dtype.kind == "f"
+            else _canonical_array(found)
+        )
     if hasattr(item, "__index__"):
         return item.__index__()
     msg = f"cannot index with {type(item).__name__}: {item!r:.60}; use integers, slices, None, ..., lists or tensors"

@@ -34,7 +34,7 @@ def _copy(self: Tensor, src: Tensor) -> Tensor:
     return self
 
 
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:  # noqa: FBT001, FBT002  # PyTorch's name
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:  # PyTorch's name
     """Take the elements of `src`, converted and broadcast."""
     del non_blocking
     return dispatch.call_function("copy_", _copy, (self, src), {})  # type: ignore[no-any-return]
@@ -62,22 +62,22 @@ def zero_(self: Tensor) -> Tensor:
 
 def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """The tensor's elements where `condition` holds, else those of `other`."""
-    return tp.where(condition, self, other)  # type: ignore[no-any-return]
+    return tp.where(condition, self, other)
 
 
 def _transposed(self: Tensor) -> Tensor:
     """All dimensions in reverse order."""
-    if self.ndim <= 2:  # noqa: PLR2004  # a matrix
-        return tp.t(self)  # type: ignore[no-any-return]
-    return tp.permute(self, tuple(range(self.ndim - 1, -1, -1)))  # type: ignore[no-any-return]
+    if self.ndim <= 2:  # a matrix
+        return tp.t(self)
+    return tp.permute(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
 def _matrices_transposed(self: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
-    if self.ndim < 2:  # noqa: PLR2004
+    if self.ndim < 2:
         msg = f"mT needs a matrix or a batch of matrices, found a {self.ndim}-d tensor"
         raise DimensionError(msg)
-    return tp.transpose(self, -2, -1)  # type: ignore[no-any-return]
+    return tp.transpose(self, -2, -1)
 
 
 def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

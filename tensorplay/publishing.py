@@ -11,9 +11,23 @@ from typing import Any
 from tensorplay import entries, methods
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
-from tensorplay.queries import allclose, broadcast_shapes, broadcast_tensors, can_cast, equal, numel, result_type
-from tensorplay.tensor import Tensor, as_tensor, from_dlpack, from_numpy, is_tensor
-from tensorplay.tensor import tensor_from_data as tensor
+from tensorplay.queries import (
+    allclose,
+    broadcast_shapes,
+    broadcast_tensors,
+    can_cast,
+    equal,
+    numel,
+    result_type,
+)
+from tensorplay.tensor import (
+    Tensor,
+    as_tensor,
+    from_dlpack,
+    from_numpy,
+    is_tensor,
+    tensor_from_data,
+)
 
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
@@ -55,8 +69,12 @@ def _publish(operator: Operator) -> None:
     symbol = BINARY.get(name)
     if symbol is not None:
         plain = symbol.rstrip("_")
-        _attach(f"__{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=False))
-        _attach(f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True))
+        _attach(
+            f"__{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=False)
+        )
+        _attach(
+            f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True)
+        )
         if operator.has_inplace:
             _attach(f"__i{plain}__", lambda: entries.make_inplace_dunder(operator, f"i{plain}"))
     if name in COMPARISON:
@@ -65,15 +83,19 @@ def _publish(operator: Operator) -> None:
         _attach(f"__{UNARY[name]}__", lambda: entries.make_unary_dunder(operator, UNARY[name]))
 
 
-PLAIN = (
-    allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy, is_tensor,
-    numel, result_type,
-)  # fmt: skip
-PUBLIC: set[str] = {"tensor", *(function.__name__ for function in PLAIN)}
+PLAIN: dict[str, Callable[..., Any]] = {
+    "tensor": tensor_from_data,
+    **{
+        function.__name__: function
+        for function in (
+            allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy,
+            is_tensor, numel, result_type,
+        )
+    },
+}  # fmt: skip
+"""The public functions that are not operators."""
+PUBLIC: set[str] = set(PLAIN)
 """The names of all public functions."""
-
-QUERIES = frozenset({"allclose", "broadcast_shapes", "broadcast_tensors", "can_cast", "equal", "numel", "result_type"})
-"""Those of `PLAIN` that live in `tensorplay.queries`."""
 
 WRITTEN = frozenset(Tensor.__dict__)
 """Members of `Tensor` that are written out."""

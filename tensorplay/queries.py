@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False  # noqa: A002, FBT001, FBT002
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
     return bool(tp.isclose(input, other, rtol, atol, equal_nan).all())
 
 
-def equal(input: Tensor, other: Tensor) -> bool:  # noqa: A002  # PyTorch's name
+def equal(input: Tensor, other: Tensor) -> bool:  # PyTorch's name
     """Whether two tensors have one shape and equal elements."""
     return input.shape == other.shape and bool(tp.eq(input, other).all())
 
 
-def numel(input: Tensor) -> int:  # noqa: A002  # PyTorch's name
+def numel(input: Tensor) -> int:  # PyTorch's name
     """The number of elements."""
     return input.numel()
 
@@ -42,7 +42,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(tp.expand(each, shape) for each in tensors)
 
 
-def result_type(input: Tensor | Number, other: Tensor | Number) -> DType:  # noqa: A002
+def result_type(input: Tensor | Number, other: Tensor | Number) -> DType:
     """The dtype of an arithmetic operator's result."""
     dimensioned: list[DType] = []
     zero_dim: list[DType] = []
@@ -58,4 +58,6 @@ def result_type(input: Tensor | Number, other: Tensor | Number) -> DType:  # noq
 def can_cast(source: DType, target: DType) -> bool:
     """Whether a conversion keeps the category: no float to integer, no number to bool."""
     rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-    return rank[source.kind] <= rank[target.kind] and not (source.kind == "i" and target.kind == "u")
+    return rank[source.kind] <= rank[target.kind] and not (
+        source.kind == "i" and target.kind == "u"
+    )

@@ -49,7 +49,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
     _view = _C.TensorBase.__dict__["view"]
     """How a view was made (`dispatch.ViewStep`), None for others: the C member `view`, which the method shadows."""
 
-    def __new__(cls, data: object = None, **options: Any) -> Tensor:  # noqa: ANN401  # as `tensorplay.tensor`
+    def __new__(cls, data: object = None, **options: Any) -> Tensor:  # noqa: ANN401, PYI034  # as `tensorplay.tensor`
         """`Tensor(data)` is `tensorplay.tensor(data)` for a float tensor."""
         if cls is not Tensor or data is None:
             return super().__new__(cls)
@@ -154,15 +154,15 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a real floating-point type."""
-        return self.dtype.kind == "f"
+        return bool(self.dtype.kind == "f")
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
-        return self.dtype.kind == "c"
+        return bool(self.dtype.kind == "c")
 
     def is_signed(self) -> bool:
         """Whether the dtype has negative values."""
-        return self.dtype.kind in "ifc"
+        return bool(self.dtype.kind in "ifc")
 
     def __len__(self) -> int:
         """The size of the first dimension."""
@@ -173,7 +173,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     # ---- autograd state
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002  # PyTorch's name
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # PyTorch's name
         """Ask for gradients of this leaf, or stop asking."""
         if requires_grad and not self.dtype.is_differentiable:
             msg = f"requires_grad: only floating-point tensors have gradients, this one is {self.dtype}"
@@ -218,7 +218,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
             raise GradientError(msg)
         return self._data("numpy()")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401, FBT001
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401
         """NumPy's protocol: the same memory where the dtype allows it."""
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -290,7 +290,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
     def __repr__(self, *, tensor_contents: object = None) -> str:
         """Text as PyTorch prints it."""
         del tensor_contents
-        from tensorplay._printing import tensor_text  # noqa: PLC0415  # loaded when something is printed
+        from tensorplay._printing import tensor_text  # loaded when something is printed
 
         return tensor_text(self)
 
@@ -303,7 +303,11 @@ class Tensor(_C.TensorBase, OperatorMethods):
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         """Pickle as an array; autograd history is not kept."""
         del protocol
-        return _rebuild, (self._data("pickling"), self.dtype.name, self.requires_grad and self.is_leaf)
+        return _rebuild, (
+            self._data("pickling"),
+            self.dtype.name,
+            self.requires_grad and self.is_leaf,
+        )
 
     def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         """A copy of the data; refused for computed tensors that require a gradient."""
@@ -313,7 +317,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
         if self.grad_fn is not None:
             msg = "deepcopy of a computed tensor that requires a gradient; use .detach().clone()"
             raise GradientError(msg)
-        copied = type(self)._from_plain(self.detach().clone())
+        copied = type(self)._from_plain(self.detach().clone())  # noqa: SLF001  # own class
         copied.requires_grad = self.requires_grad
         if self.grad is not None:
             copied.grad = self.grad.detach().clone()
@@ -343,7 +347,9 @@ class Tensor(_C.TensorBase, OperatorMethods):
                 device = argument
             else:
                 dtype = dtypes.as_dtype(argument)
-        return self._to(dtype=dtype, device=None if device is None else devices.as_device(device), copy=copy)
+        return self._to(
+            dtype=dtype, device=None if device is None else devices.as_device(device), copy=copy
+        )
 
     def cpu(self) -> Tensor:
         """Move to the CPU."""
@@ -368,7 +374,7 @@ def _to_python(array: Array, dtype: DType) -> Array:
     return array.astype(np.float32) if dtype is dtypes.bfloat16 else array
 
 
-def _rebuild(array: Array, name: str, requires_grad: bool) -> Tensor:  # noqa: FBT001  # pickle's argument
+def _rebuild(array: Array, name: str, requires_grad: bool) -> Tensor:  # pickle's argument
     del name
     tensor: Tensor = _C.wrap(array)
     tensor.requires_grad = requires_grad
@@ -491,4 +497,12 @@ for _dtype in dtypes.ALL_DTYPES:
     _C.register_dtype(_dtype.numpy, _dtype, _dtype.code)
 dispatch.register_tensor_class(Tensor)
 
-__all__ = ["Number", "Tensor", "as_tensor", "from_dlpack", "from_numpy", "is_tensor", "tensor_from_data"]
+__all__ = [
+    "Number",
+    "Tensor",
+    "as_tensor",
+    "from_dlpack",
+    "from_numpy",
+    "is_tensor",
+    "tensor_from_data",
+]

@@ -30,8 +30,8 @@ def _default_cache_dir() -> Path:
     given = os.environ.get("TP_CACHE_DIR")
     if given:
         return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "tensorplay"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tensorplay"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import ml_dtypes
 import numpy as np
@@ -172,7 +172,9 @@ def _promote_integers(a: DType, b: DType) -> DType:
         return signed
     wider = {1: int16, 2: int32, 4: int64}.get(unsigned.itemsize)
     if wider is None:
-        msg = f"promotion of {a} and {b} has no integer type that holds both; convert one with .to()"
+        msg = (
+            f"promotion of {a} and {b} has no integer type that holds both; convert one with .to()"
+        )
         raise DTypeError(msg)
     return wider
 
@@ -185,9 +187,9 @@ def _promote(a: DType, b: DType) -> DType:
         a, b, rank_a, rank_b = b, a, rank_b, rank_a
     if rank_a == 1:
         return a if rank_b == 0 else _promote_integers(a, b)
-    if rank_a == 3 and rank_b >= 2:  # noqa: PLR2004  # categories above
+    if rank_a == 3 and rank_b >= 2:  # categories above
         return complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
-    if rank_a == 2 and rank_b == 2:  # noqa: PLR2004
+    if rank_a == 2 and rank_b == 2:
         if a.itemsize == b.itemsize:  # float16 with bfloat16
             return float32
         return a if a.itemsize > b.itemsize else b
@@ -305,7 +307,7 @@ def finfo(dtype: DType) -> FloatInfo:
     if real.kind != "f":
         msg = f"finfo: expected a floating-point dtype, found {dtype}; use iinfo for integers"
         raise DTypeError(msg)
-    info = ml_dtypes.finfo(real.numpy)
+    info: Any = ml_dtypes.finfo(real.numpy)  # type: ignore[no-untyped-call]  # ml_dtypes leaves it out
     tiny = float(info.tiny)
     return FloatInfo(dtype, 8 * real.itemsize, float(info.eps), float(info.max), float(info.min),
                      tiny, tiny)  # fmt: skip
@@ -316,10 +318,12 @@ def iinfo(dtype: DType) -> IntInfo:
     if not dtype.is_integral:
         msg = f"iinfo: expected an integer dtype, found {dtype}; use finfo for floats"
         raise DTypeError(msg)
-    info = np.iinfo(dtype.numpy)
+    info: Any = np.iinfo(dtype.numpy)
     return IntInfo(dtype, 8 * dtype.itemsize, int(info.max), int(info.min))
 
 
 if sys.byteorder != "little":  # pragma: no cover
-    msg = "TensorPlay needs a little-endian machine: storage is shared with NumPy and generated code"
+    msg = (
+        "TensorPlay needs a little-endian machine: storage is shared with NumPy and generated code"
+    )
     raise ImportError(msg)

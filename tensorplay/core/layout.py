@@ -33,7 +33,7 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
     step = 1
     for size in reversed(shape):
         strides.append(step)
-        step = step * (size if size > 1 else 1)
+        step = step * (max(1, size))
     strides.reverse()
     return tuple(strides)
 
@@ -125,7 +125,7 @@ def strides_in_order(shape: Sequence[int], outer_to_inner: Sequence[int]) -> Sha
     step = 1
     for dim in reversed(outer_to_inner):
         strides[dim] = step
-        step = step * (shape[dim] if shape[dim] > 1 else 1)
+        step = step * (max(1, shape[dim]))
     return tuple(strides)
 
 

@@ -78,12 +78,16 @@ def binary(name: str) -> Callable[[Array, Array], Array]:
     return function
 
 
-def _of_floats(name: str, other: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+def _of_floats(
+    name: str, other: Callable[[Array, Array], Array]
+) -> Callable[[Array, Array], Array]:
     """`_C`'s function for floats, another for integers and bools."""
     native = NATIVE[name]
 
     def function(a: Array, b: Array) -> Array:
-        return native(np.asarray(a), np.asarray(b)) if a.dtype.kind == "f" else np.asarray(other(a, b))
+        return (
+            native(np.asarray(a), np.asarray(b)) if a.dtype.kind == "f" else np.asarray(other(a, b))
+        )
 
     function.__name__ = name
     return function
@@ -202,6 +206,7 @@ def convert(x: Array, *, dtype: DType) -> Array:
 
 
 # ---- random bits ----------------------------------------------------------------------------------
+
 
 def philox(seed: Array, offset: Array, index: Array) -> Array:
     """Philox4x32-10 (Salmon et al., SC 2011): words 0 and 1 (low, high) as uint64.

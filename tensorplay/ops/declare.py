@@ -23,7 +23,7 @@ from tensorplay.ops.kinds.pointwise import COMMON, FLOAT, Pointwise, Promotion, 
 from tensorplay.ops.kinds.reduction import Reduction, same_dtype
 from tensorplay.ops.kinds.reduction import ResultRule as ReductionResult
 from tensorplay.ops.kinds.structured import Structured
-from tensorplay.ops.kinds.view import Inverse, View
+from tensorplay.ops.kinds.view import Inverse, StridedView, View
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.signature import Role, signature_of
 
@@ -75,7 +75,9 @@ def pointwise(
     """
 
     def decorate(function: Callable[..., Any]) -> Operator:
-        supplied = {each.role: each.name for each in signature_of(function.__name__, function).supplied}
+        supplied = {
+            each.role: each.name for each in signature_of(function.__name__, function).supplied
+        }
         kind = Pointwise(
             function, promotion=promotion, result=result, shape=shape,
             index_name=supplied.get(Role.INDEX), linear_name=supplied.get(Role.LINEAR),
@@ -114,15 +116,17 @@ def view(
     inverse: Inverse | None = None,
     scatter: str | None = None,
     copies: bool = False,
+    strided: bool = False,
     name: str | None = None,
     method: bool = True,
     public: bool = True,
     not_differentiable: str | None = None,
 ) -> Declare:
-    """Declare a view by its index map."""
+    """Declare a view by its index map; a `strided` one is a layout of the whole storage (as_strided)."""
 
     def decorate(function: Callable[..., Any]) -> Operator:
-        kind = View(function, inverse=inverse, scatter=scatter, copies=copies)
+        make = StridedView if strided else View
+        kind = make(function, inverse=inverse, scatter=scatter, copies=copies)
         return declare(function, kind, name=name, method=method, public=public, inplace=False, linear=True,
                        not_differentiable=not_differentiable)  # fmt: skip
 
@@ -187,4 +191,14 @@ def structured(
     return decorate
 
 
-__all__ = ["COMMON", "FLOAT", "composite", "declare", "index", "pointwise", "reduction", "structured", "view"]
+__all__ = [
+    "COMMON",
+    "FLOAT",
+    "composite",
+    "declare",
+    "index",
+    "pointwise",
+    "reduction",
+    "structured",
+    "view",
+]

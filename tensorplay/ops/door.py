@@ -13,6 +13,7 @@ from tensorplay.core.errors import RegistryError
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator
+    from tensorplay.tensor import Tensor
 
 Call = Callable[["Operator", tuple[object, ...]], Any]
 
@@ -26,9 +27,10 @@ def _closed(operator: Operator, values: tuple[object, ...]) -> object:
 _call: list[Call] = [_closed]
 
 
-def call(operator: Operator, values: tuple[object, ...]) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
-    """Call an operator through the dispatcher."""
-    return _call[0](operator, values)
+def call(operator: Operator, values: tuple[object, ...]) -> Tensor:
+    """Call an operator through the dispatcher. Typed as one tensor; several results are a tuple, which unpacks alike."""
+    result: Tensor = _call[0](operator, values)
+    return result
 
 
 def install(function: Call) -> None:

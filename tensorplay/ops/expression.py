@@ -197,7 +197,9 @@ def _prune(nodes: Sequence[Node], output: int) -> Program:
     for place in kept:
         node = nodes[place]
         if isinstance(node, Step):
-            node = Step(node.instruction, tuple(number[i] for i in node.operands), node.attrs, node.dtype)
+            node = Step(
+                node.instruction, tuple(number[i] for i in node.operands), node.attrs, node.dtype
+            )
         fresh.append(node)
     return Program(tuple(fresh), number[output])
 
@@ -253,7 +255,9 @@ def differentiate(program: Program, wanted: str) -> Program | None:
             continue
         assert isinstance(node, Step)  # noqa: S101  # constants depend on nothing
         operands = [values[i] for i in node.operands]
-        for operand, part in zip(node.operands, _contributions(node, adjoint, values[place], operands), strict=True):
+        for operand, part in zip(
+            node.operands, _contributions(node, adjoint, values[place], operands), strict=True
+        ):
             if part is None or operand not in depends:
                 continue
             before = adjoints.get(operand)
@@ -267,7 +271,11 @@ def _dependents(program: Program, wanted: str) -> set[int]:
         if isinstance(node, Input):
             if node.name == wanted and node.dtype.is_differentiable:
                 found.add(place)
-        elif isinstance(node, Step) and any(i in found for i in node.operands) and node.dtype.is_differentiable:
+        elif (
+            isinstance(node, Step)
+            and any(i in found for i in node.operands)
+            and node.dtype.is_differentiable
+        ):
             found.add(place)
     return found
 
@@ -282,4 +290,15 @@ def _contributions(
     return step.instruction.partials(adjoint, result, *operands)
 
 
-__all__ = ["GRAD", "NO_ATTRS", "RESULT", "Constant", "Input", "Program", "Recorder", "Step", "differentiate", "replay"]
+__all__ = [
+    "GRAD",
+    "NO_ATTRS",
+    "RESULT",
+    "Constant",
+    "Input",
+    "Program",
+    "Recorder",
+    "Step",
+    "differentiate",
+    "replay",
+]

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator
     from tensorplay.tensor import Tensor
 
+Result: TypeAlias = Any
+"""What an operator returns: a tensor, or a tuple of tensors."""
 Grads: TypeAlias = "tuple[Tensor | None, ...]"
-Tangent: TypeAlias = "Callable[[Operator, Values, Any, Sequence[Tensor | None]], Any]"
+Tangent: TypeAlias = "Callable[[Operator, Values, Result, Sequence[Tensor | None]], Result]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,9 @@ class _Slot:
     item: int | None
 
 
-def written_pullback(operator: Operator, values: Values, result: Any, needs: Sequence[bool]) -> Pullback | None:  # noqa: ANN401
+def written_pullback(
+    operator: Operator, values: Values, result: Result, needs: Sequence[bool]
+) -> Pullback | None:
     """The pullback of an operator with written rules."""
     needed = _wanted_names(operator, values, needs)
     rules = [rule for rule in operator.gradients if any(name in needed for name in rule.names)]
@@ -136,7 +140,12 @@ def _meta_key(name: str) -> str:
 
 
 def _save(
-    read: Read, values: Values, result: Any, saved: list[Any], slots: list[_Slot], fixed: dict[str, Any]  # noqa: ANN401
+    read: Read,
+    values: Values,
+    result: Result,
+    saved: list[Any],
+    slots: list[_Slot],
+    fixed: dict[str, Any],
 ) -> None:
     if read.place is None and read.name in {"grad", "grads", "needs"}:
         return

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -184,43 +185,160 @@ def _put(
     )  # fmt: skip
 
 
-def _infix(sign: str) -> dict[str, str]:
+class _Texts(TypedDict):
+    cpp: str
+    triton: str
+
+
+def _infix(sign: str) -> _Texts:
     return {"cpp": f"({{0}} {sign} {{1}})", "triton": f"({{0}} {sign} {{1}})"}
 
 
 def _arithmetic() -> None:
-    _put("add", 2, _NUMERIC, np.add, lambda g, y, a, b: (g, g), "a + b",
-         interval=lambda a, b: (a[0] + b[0], a[1] + b[1]), **_infix("+"))
-    _put("sub", 2, _NUMERIC, np.subtract, lambda g, y, a, b: (g, -g), "a - b",
-         interval=lambda a, b: (a[0] - b[1], a[1] - b[0]), **_infix("-"))
-    _put("mul", 2, _NUMERIC, np.multiply, lambda g, y, a, b: (g * b, g * a), "a * b",
-         interval=lambda a, b: _corners(_times, a, b), **_infix("*"))
-    _put("truediv", 2, _INEXACT, np.true_divide,
-         lambda g, y, a, b: (g / b, -g * y / b), "a / b",
-         cost=_DIVISION, cpp="({0} / {1})", triton="tp_div({0}, {1})")
-    _put("floordiv", 2, _REAL, arrays.floordiv, None, "a // b, rounded toward minus infinity",
-         cost=2 * _DIVISION, interval=_interval_floordiv, triton="tp_floordiv({0}, {1})")
-    _put("remainder", 2, _REAL, arrays.remainder,
-         lambda g, y, a, b: (g, -g * ops.floordiv(a, b)), "a % b, with the divisor's sign",
-         cost=2 * _DIVISION, interval=_interval_remainder, triton="tp_remainder({0}, {1})")
-    _put("fmod", 2, _REAL, arrays.fmod,
-         lambda g, y, a, b: (g, -g * ops.trunc(a / b)), "remainder with the dividend's sign",
-         cost=2 * _DIVISION, triton="tp_fmod({0}, {1})")
-    _put("neg", 1, _NUMERIC, np.negative, lambda g, y, x: (-g,), "-x",
-         interval=lambda a: (-a[1], -a[0]), cpp="(-{0})", triton="(-{0})")
-    _put("abs", 1, _abs_result, np.absolute, lambda g, y, x: (g * ops.sign(x),), "absolute value",
-         interval=_interval_abs, triton="tl.abs({0})")
-    _put("square", 1, _NUMERIC, np.square, lambda g, y, x: (g * (x * 2),), "x * x",
-         interval=lambda a: _corners(_times, _interval_abs(a), _interval_abs(a)),
-         triton="({0} * {0})")
-    _put("reciprocal", 1, _INEXACT, np.reciprocal, lambda g, y, x: (-g * (y * y),), "1 / x",
-         cost=_DIVISION, triton="tp_reciprocal({0})")
-    _put("sqrt", 1, _INEXACT, np.sqrt, lambda g, y, x: (g / (y * 2),), "square root",
-         cost=_DIVISION, triton="tp_sqrt({0})")
-    _put("rsqrt", 1, _FLOAT, arrays.rsqrt, lambda g, y, x: (g * (y * y * y) * -0.5,), "1 / sqrt(x)",
-         cost=2 * _DIVISION, triton="tp_rsqrt({0})")
-    _put("pow", 2, _NUMERIC, arrays.power, _pow_partials, "a to the power b",
-         cost=_HEAVY, triton="tp_pow({0}, {1})")
+    _put(
+        "add",
+        2,
+        _NUMERIC,
+        np.add,
+        lambda g, y, a, b: (g, g),
+        "a + b",
+        interval=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        **_infix("+"),
+    )
+    _put(
+        "sub",
+        2,
+        _NUMERIC,
+        np.subtract,
+        lambda g, y, a, b: (g, -g),
+        "a - b",
+        interval=lambda a, b: (a[0] - b[1], a[1] - b[0]),
+        **_infix("-"),
+    )
+    _put(
+        "mul",
+        2,
+        _NUMERIC,
+        np.multiply,
+        lambda g, y, a, b: (g * b, g * a),
+        "a * b",
+        interval=lambda a, b: _corners(_times, a, b),
+        **_infix("*"),
+    )
+    _put(
+        "truediv",
+        2,
+        _INEXACT,
+        np.true_divide,
+        lambda g, y, a, b: (g / b, -g * y / b),
+        "a / b",
+        cost=_DIVISION,
+        cpp="({0} / {1})",
+        triton="tp_div({0}, {1})",
+    )
+    _put(
+        "floordiv",
+        2,
+        _REAL,
+        arrays.floordiv,
+        None,
+        "a // b, rounded toward minus infinity",
+        cost=2 * _DIVISION,
+        interval=_interval_floordiv,
+        triton="tp_floordiv({0}, {1})",
+    )
+    _put(
+        "remainder",
+        2,
+        _REAL,
+        arrays.remainder,
+        lambda g, y, a, b: (g, -g * ops.floordiv(a, b)),
+        "a % b, with the divisor's sign",
+        cost=2 * _DIVISION,
+        interval=_interval_remainder,
+        triton="tp_remainder({0}, {1})",
+    )
+    _put(
+        "fmod",
+        2,
+        _REAL,
+        arrays.fmod,
+        lambda g, y, a, b: (g, -g * ops.trunc(a / b)),
+        "remainder with the dividend's sign",
+        cost=2 * _DIVISION,
+        triton="tp_fmod({0}, {1})",
+    )
+    _put(
+        "neg",
+        1,
+        _NUMERIC,
+        np.negative,
+        lambda g, y, x: (-g,),
+        "-x",
+        interval=lambda a: (-a[1], -a[0]),
+        cpp="(-{0})",
+        triton="(-{0})",
+    )
+    _put(
+        "abs",
+        1,
+        _abs_result,
+        np.absolute,
+        lambda g, y, x: (g * ops.sign(x),),
+        "absolute value",
+        interval=_interval_abs,
+        triton="tl.abs({0})",
+    )
+    _put(
+        "square",
+        1,
+        _NUMERIC,
+        np.square,
+        lambda g, y, x: (g * (x * 2),),
+        "x * x",
+        interval=lambda a: _corners(_times, _interval_abs(a), _interval_abs(a)),
+        triton="({0} * {0})",
+    )
+    _put(
+        "reciprocal",
+        1,
+        _INEXACT,
+        np.reciprocal,
+        lambda g, y, x: (-g * (y * y),),
+        "1 / x",
+        cost=_DIVISION,
+        triton="tp_reciprocal({0})",
+    )
+    _put(
+        "sqrt",
+        1,
+        _INEXACT,
+        np.sqrt,
+        lambda g, y, x: (g / (y * 2),),
+        "square root",
+        cost=_DIVISION,
+        triton="tp_sqrt({0})",
+    )
+    _put(
+        "rsqrt",
+        1,
+        _FLOAT,
+        arrays.rsqrt,
+        lambda g, y, x: (g * (y * y * y) * -0.5,),
+        "1 / sqrt(x)",
+        cost=2 * _DIVISION,
+        triton="tp_rsqrt({0})",
+    )
+    _put(
+        "pow",
+        2,
+        _NUMERIC,
+        arrays.power,
+        _pow_partials,
+        "a to the power b",
+        cost=_HEAVY,
+        triton="tp_pow({0}, {1})",
+    )
 
 
 def _pow_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None, ...]:
@@ -230,22 +348,64 @@ def _pow_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None,
 
 
 def _selection() -> None:
-    _put("maximum", 2, _ORDERED, arrays.maximum, _tie_partials(ops.gt), "the larger; NaN wins",
-         interval=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-         triton="tp_maximum({0}, {1})")
-    _put("minimum", 2, _ORDERED, arrays.minimum, _tie_partials(ops.lt), "the smaller; NaN wins",
-         interval=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-         triton="tp_minimum({0}, {1})")
-    _put("fmax", 2, _REAL, arrays.fmax, lambda g, y, a, b: _choose(g, ops.logical_or(ops.ge(a, b), _is_nan(b))),
-         "the larger; NaN loses", triton="tp_fmax({0}, {1})")
-    _put("fmin", 2, _REAL, arrays.fmin, lambda g, y, a, b: _choose(g, ops.logical_or(ops.le(a, b), _is_nan(b))),
-         "the smaller; NaN loses", triton="tp_fmin({0}, {1})")
-    _put("where", 3, _where_result, np.where, lambda g, y, c, a, b: (None, ops.where(c, g, 0), ops.where(c, 0, g)),
-         "a where the condition holds, else b",
-         interval=lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])), triton="tl.where({0}, {1}, {2})")
-    _put("relu", 1, _REAL, arrays.relu, lambda g, y, x: (ops.where(y > 0, g, 0),), "0 if x < 0 else x",
-         interval=lambda a: (max(a[0], 0), max(a[1], 0)),
-         triton="tp_relu({0})")
+    _put(
+        "maximum",
+        2,
+        _ORDERED,
+        arrays.maximum,
+        _tie_partials(ops.gt),
+        "the larger; NaN wins",
+        interval=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+        triton="tp_maximum({0}, {1})",
+    )
+    _put(
+        "minimum",
+        2,
+        _ORDERED,
+        arrays.minimum,
+        _tie_partials(ops.lt),
+        "the smaller; NaN wins",
+        interval=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+        triton="tp_minimum({0}, {1})",
+    )
+    _put(
+        "fmax",
+        2,
+        _REAL,
+        arrays.fmax,
+        lambda g, y, a, b: _choose(g, ops.logical_or(ops.ge(a, b), _is_nan(b))),
+        "the larger; NaN loses",
+        triton="tp_fmax({0}, {1})",
+    )
+    _put(
+        "fmin",
+        2,
+        _REAL,
+        arrays.fmin,
+        lambda g, y, a, b: _choose(g, ops.logical_or(ops.le(a, b), _is_nan(b))),
+        "the smaller; NaN loses",
+        triton="tp_fmin({0}, {1})",
+    )
+    _put(
+        "where",
+        3,
+        _where_result,
+        np.where,
+        lambda g, y, c, a, b: (None, ops.where(c, g, 0), ops.where(c, 0, g)),
+        "a where the condition holds, else b",
+        interval=lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+        triton="tl.where({0}, {1}, {2})",
+    )
+    _put(
+        "relu",
+        1,
+        _REAL,
+        arrays.relu,
+        lambda g, y, x: (ops.where(y > 0, g, 0),),
+        "0 if x < 0 else x",
+        interval=lambda a: (max(a[0], 0), max(a[1], 0)),
+        triton="tp_relu({0})",
+    )
 
 
 def _is_nan(x: Value) -> Value:
@@ -266,50 +426,131 @@ def _tie_partials(wins: Callable[[Value, Value], Value]) -> Partials:
     return partials
 
 
+_Named = tuple[tuple[str, str, Callable[..., Any]], ...]
+
+
 def _truth() -> None:
-    for name, sign, function in (
+    comparisons: _Named = (
         ("lt", "<", np.less), ("le", "<=", np.less_equal), ("gt", ">", np.greater),
         ("ge", ">=", np.greater_equal), ("eq", "==", np.equal), ("ne", "!=", np.not_equal),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for name, sign, function in comparisons:
         rule = _EQUATE if name in {"eq", "ne"} else _COMPARE
         _put(name, 2, rule, function, None, f"a {sign} b", interval=_interval_truth, **_infix(sign))
-    for name, sign, function in (
+    logic: _Named = (
         ("logical_and", "&", np.logical_and), ("logical_or", "|", np.logical_or),
         ("logical_xor", "^", np.logical_xor),
-    ):  # fmt: skip
-        _put(name, 2, _LOGIC, function, None, name.replace("_", " "), interval=_interval_truth, **_infix(sign))
-    _put("logical_not", 1, _LOGIC, np.logical_not, None, "logical not", interval=_interval_truth,
-         triton="(~{0})")
-    for name, sign, function in (
+    )  # fmt: skip
+    for name, sign, function in logic:
+        _put(
+            name,
+            2,
+            _LOGIC,
+            function,
+            None,
+            name.replace("_", " "),
+            interval=_interval_truth,
+            **_infix(sign),
+        )
+    _put(
+        "logical_not",
+        1,
+        _LOGIC,
+        np.logical_not,
+        None,
+        "logical not",
+        interval=_interval_truth,
+        triton="(~{0})",
+    )
+    bits: _Named = (
         ("bitwise_and", "&", np.bitwise_and), ("bitwise_or", "|", np.bitwise_or),
         ("bitwise_xor", "^", np.bitwise_xor),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for name, sign, function in bits:
         _put(name, 2, _BITS, function, None, name.replace("_", " "), **_infix(sign))
     _put("bitwise_not", 1, _BITS, np.invert, None, "bitwise not", triton="(~{0})")
     _put("lshift", 2, _INTEGER, arrays.lshift, None, "a << b", triton="tp_lshift({0}, {1})")
-    _put("rshift", 2, _INTEGER, arrays.rshift, None, "a >> b, keeping the sign", triton="tp_rshift({0}, {1})")
-    _put("signbit", 1, _to_bool("f", "a real floating-point operand"), np.signbit, None,
-         "whether the sign bit is set", interval=_interval_truth, triton="tp_signbit({0})")
-    for name, function, text in (
-        ("isnan", np.isnan, "({0} != {0})"), ("isinf", np.isinf, "(tl.abs({0}) == float('inf'))"),
-        ("isfinite", np.isfinite, "(tl.abs({0}) < float('inf'))"),
-    ):  # fmt: skip
+    _put(
+        "rshift",
+        2,
+        _INTEGER,
+        arrays.rshift,
+        None,
+        "a >> b, keeping the sign",
+        triton="tp_rshift({0}, {1})",
+    )
+    _put(
+        "signbit",
+        1,
+        _to_bool("f", "a real floating-point operand"),
+        np.signbit,
+        None,
+        "whether the sign bit is set",
+        interval=_interval_truth,
+        triton="tp_signbit({0})",
+    )
+    classes: _Named = (
+        ("isnan", "({0} != {0})", np.isnan), ("isinf", "(tl.abs({0}) == float('inf'))", np.isinf),
+        ("isfinite", "(tl.abs({0}) < float('inf'))", np.isfinite),
+    )  # fmt: skip
+    for name, text, function in classes:
         _put(name, 1, _CLASSIFY, function, None, name, interval=_interval_truth, triton=text)
 
 
 def _rounding() -> None:
     zero: Partials | None = None
-    _put("floor", 1, _FLOAT, np.floor, zero, "largest integer below", interval=_monotone(math.floor),
-         triton="tl.floor({0})")
-    _put("ceil", 1, _FLOAT, np.ceil, zero, "smallest integer above", interval=_monotone(math.ceil),
-         triton="tl.ceil({0})")
+    _put(
+        "floor",
+        1,
+        _FLOAT,
+        np.floor,
+        zero,
+        "largest integer below",
+        interval=_monotone(math.floor),
+        triton="tl.floor({0})",
+    )
+    _put(
+        "ceil",
+        1,
+        _FLOAT,
+        np.ceil,
+        zero,
+        "smallest integer above",
+        interval=_monotone(math.ceil),
+        triton="tl.ceil({0})",
+    )
     _put("trunc", 1, _FLOAT, np.trunc, zero, "toward zero", interval=_monotone(math.trunc))
-    _put("round", 1, _FLOAT, np.rint, zero, "nearest integer, halves to even", interval=_monotone(round),
-         triton="libdevice.rint({0})")
-    _put("sign", 1, _REAL, arrays.sign, zero, "-1, 0 or 1; 0 for NaN", interval=_unit, triton="tp_sign({0})")
-    _put("copysign", 2, _FLOAT, np.copysign,
-         lambda g, y, a, b: (ops.where(ops.eq(a, 0), 0, g * (y / a)), None), "|a| with the sign of b")
-    _put("nextafter", 2, _FLOAT, np.nextafter, zero, "the next float from a toward b", cost=_DIVISION)
+    _put(
+        "round",
+        1,
+        _FLOAT,
+        np.rint,
+        zero,
+        "nearest integer, halves to even",
+        interval=_monotone(round),
+        triton="libdevice.rint({0})",
+    )
+    _put(
+        "sign",
+        1,
+        _REAL,
+        arrays.sign,
+        zero,
+        "-1, 0 or 1; 0 for NaN",
+        interval=_unit,
+        triton="tp_sign({0})",
+    )
+    _put(
+        "copysign",
+        2,
+        _FLOAT,
+        np.copysign,
+        lambda g, y, a, b: (ops.where(ops.eq(a, 0), 0, g * (y / a)), None),
+        "|a| with the sign of b",
+    )
+    _put(
+        "nextafter", 2, _FLOAT, np.nextafter, zero, "the next float from a toward b", cost=_DIVISION
+    )
 
 
 def _elementary() -> None:
@@ -320,8 +561,17 @@ def _elementary() -> None:
         interval: IntervalRule | None = None,
         triton: str | None = None,
     ) -> None:
-        _put(name, 1, _INEXACT, arrays.unary(name), lambda g, y, x: (partial(g, y, x),), doc,
-             cost=_ELEMENTARY, interval=interval, triton=triton)
+        _put(
+            name,
+            1,
+            _INEXACT,
+            arrays.unary(name),
+            lambda g, y, x: (partial(g, y, x),),
+            doc,
+            cost=_ELEMENTARY,
+            interval=interval,
+            triton=triton,
+        )
 
     put("exp", lambda g, y, x: g * y, "e**x", interval=lambda a: (0, math.inf))
     put("exp2", lambda g, y, x: g * (y * math.log(2)), "2**x", interval=lambda a: (0, math.inf))
@@ -343,15 +593,44 @@ def _elementary() -> None:
     put("acosh", lambda g, y, x: g * ops.rsqrt(x * x - 1), "inverse hyperbolic cosine")
     put("atanh", lambda g, y, x: g / (1 - x * x), "inverse hyperbolic tangent")
     two_over_sqrt_pi = 2 / math.sqrt(math.pi)
-    put("erf", lambda g, y, x: g * (ops.exp(-(x * x)) * two_over_sqrt_pi), "error function", interval=_unit)
-    put("erfc", lambda g, y, x: g * (ops.exp(-(x * x)) * -two_over_sqrt_pi), "1 - erf(x)",
-        interval=lambda a: (0, 2))
+    put(
+        "erf",
+        lambda g, y, x: g * (ops.exp(-(x * x)) * two_over_sqrt_pi),
+        "error function",
+        interval=_unit,
+    )
+    put(
+        "erfc",
+        lambda g, y, x: g * (ops.exp(-(x * x)) * -two_over_sqrt_pi),
+        "1 - erf(x)",
+        interval=lambda a: (0, 2),
+    )
     put("erfinv", lambda g, y, x: g * (ops.exp(y * y) / two_over_sqrt_pi), "inverse error function")
-    put("sigmoid", lambda g, y, x: g * ((1 - y) * y), "1 / (1 + e**-x)", interval=lambda a: (0, 1),
-        triton="tp_sigmoid({0})")
-    _put("atan2", 2, _FLOAT, arrays.binary("atan2"), _atan2_partials, "angle of the point (b, a)", cost=_HEAVY)
-    _put("hypot", 2, _FLOAT, arrays.binary("hypot"), lambda g, y, a, b: (g * (a / y), g * (b / y)),
-         "sqrt(a*a + b*b) without overflow", cost=_ELEMENTARY)
+    put(
+        "sigmoid",
+        lambda g, y, x: g * ((1 - y) * y),
+        "1 / (1 + e**-x)",
+        interval=lambda a: (0, 1),
+        triton="tp_sigmoid({0})",
+    )
+    _put(
+        "atan2",
+        2,
+        _FLOAT,
+        arrays.binary("atan2"),
+        _atan2_partials,
+        "angle of the point (b, a)",
+        cost=_HEAVY,
+    )
+    _put(
+        "hypot",
+        2,
+        _FLOAT,
+        arrays.binary("hypot"),
+        lambda g, y, a, b: (g * (a / y), g * (b / y)),
+        "sqrt(a*a + b*b) without overflow",
+        cost=_ELEMENTARY,
+    )
 
 
 def _atan2_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None, ...]:
@@ -360,11 +639,27 @@ def _atan2_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | Non
 
 
 def _conversion() -> None:
-    _put("to_dtype", 1, _convert_result, arrays.convert, None, "conversion; the rule is in the module's text",
-         interval=lambda a: a, cpp="tp::convert<{dtype}>({0})", triton="tp_convert({0}, {dtype})")
-    _put("philox", 3, _philox_result, arrays.philox, None,
-         "64 random bits: words 0 and 1 of Philox4x32-10, key seed, counter (index, offset)",
-         cost=40, triton="tp_philox({0}, {1}, {2})")
+    _put(
+        "to_dtype",
+        1,
+        _convert_result,
+        arrays.convert,
+        None,
+        "conversion; the rule is in the module's text",
+        interval=lambda a: a,
+        cpp="tp::convert<{dtype}>({0})",
+        triton="tp_convert({0}, {dtype})",
+    )
+    _put(
+        "philox",
+        3,
+        _philox_result,
+        arrays.philox,
+        None,
+        "64 random bits: words 0 and 1 of Philox4x32-10, key seed, counter (index, offset)",
+        cost=40,
+        triton="tp_philox({0}, {1}, {2})",
+    )
     _put("real", 1, _real_part_result, arrays.real, None, "the real part")
     _put("imag", 1, _real_part_result, arrays.imag, None, "the imaginary part")
     _put("conj", 1, _same("c", "a complex operand"), np.conjugate, None, "the complex conjugate")

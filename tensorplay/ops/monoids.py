@@ -73,28 +73,34 @@ def _rows(found: object) -> Array:
     return array if array.flags.c_contiguous else array.copy(order="C")
 
 
-def _sum(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001  # the protocol
-    return (_rows(np.add.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
+def _reduced(function: Any, x: Array, axes: Axes, keepdims: bool) -> Array:  # noqa: ANN401  # a ufunc
+    """Reduce in the array's own dtype (NumPy would widen sums of small integers)."""
+    options: dict[str, Any] = {"dtype": x.dtype} if function in (np.add, np.multiply) else {}
+    return _rows(function.reduce(x, axis=axes, keepdims=keepdims, **options))
 
 
-def _prod(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (_rows(np.multiply.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)),)
+def _sum(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # the protocol
+    return (_reduced(np.add, x, axes, keepdims),)
 
 
-def _max(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (_rows(np.maximum.reduce(x, axis=axes, keepdims=keepdims)),)
+def _prod(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
+    return (_reduced(np.multiply, x, axes, keepdims),)
 
 
-def _min(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (_rows(np.minimum.reduce(x, axis=axes, keepdims=keepdims)),)
+def _max(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
+    return (_reduced(np.maximum, x, axes, keepdims),)
 
 
-def _any(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (_rows(np.logical_or.reduce(x, axis=axes, keepdims=keepdims)),)
+def _min(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
+    return (_reduced(np.minimum, x, axes, keepdims),)
 
 
-def _all(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
-    return (_rows(np.logical_and.reduce(x, axis=axes, keepdims=keepdims)),)
+def _any(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
+    return (_reduced(np.logical_or, x, axes, keepdims),)
+
+
+def _all(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
+    return (_reduced(np.logical_and, x, axes, keepdims),)
 
 
 def _flat_last(x: Array, axes: Axes) -> Array:
@@ -105,28 +111,29 @@ def _flat_last(x: Array, axes: Axes) -> Array:
     return moved.reshape([*(x.shape[i] for i in kept), count])
 
 
-def _with_kept(found: Array, x: Array, axes: Axes, keepdims: bool) -> Array:  # noqa: FBT001
+def _with_kept(found: Array, x: Array, axes: Axes, keepdims: bool) -> Array:
     if not keepdims:
         return found
     return found.reshape([1 if i in axes else size for i, size in enumerate(x.shape)])
 
 
 def _arg(function: Callable[..., Any]) -> Callable[[Array, Axes, bool], tuple[Array, ...]]:
-    def reduce(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
+    def reduce(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
         flat = _flat_last(x, axes)
         place = np.asarray(function(flat, axis=-1), np.int64)
         value = np.take_along_axis(flat, place[..., None], -1)[..., 0]
-        return _rows(_with_kept(value, x, axes, keepdims)), _rows(_with_kept(place, x, axes, keepdims))
+        return _rows(_with_kept(value, x, axes, keepdims)), _rows(
+            _with_kept(place, x, axes, keepdims)
+        )
 
     return reduce
 
 
-def _welford(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # noqa: FBT001
+def _welford(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
     count = math.prod(x.shape[i] for i in axes)
-    mean = np.add.reduce(x, axis=axes, keepdims=True) / x.dtype.type(count)
-    moment = np.add.reduce(np.square(x - mean), axis=axes, keepdims=keepdims)
-    kept = np.asarray(mean) if keepdims else np.asarray(mean).reshape(np.shape(moment))
-    return _rows(kept), _rows(moment), np.full(kept.shape, count, x.dtype)
+    mean = np.asarray(_reduced(np.add, x, axes, keepdims=True) / x.dtype.type(count))
+    moment = _reduced(np.add, np.square(x - mean), axes, keepdims)
+    return mean.reshape(moment.shape), moment, np.full(moment.shape, count, x.dtype)
 
 
 def _pick(wins: Callable[[Value, Value], Value]) -> Callable[[State, State], State]:
@@ -167,4 +174,16 @@ WELFORD = Monoid("welford", 3, lambda _: 0, _merge_welford, _welford, lambda _: 
 
 MONOIDS: Sequence[Monoid] = (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD)
 
-__all__ = ["ALL", "ANY", "ARGMAX", "ARGMIN", "MAX", "MIN", "MONOIDS", "PROD", "SUM", "WELFORD", "Monoid"]
+__all__ = [
+    "ALL",
+    "ANY",
+    "ARGMAX",
+    "ARGMIN",
+    "MAX",
+    "MIN",
+    "MONOIDS",
+    "PROD",
+    "SUM",
+    "WELFORD",
+    "Monoid",
+]

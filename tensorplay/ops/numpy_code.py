@@ -71,7 +71,11 @@ def compile_program(program: Program) -> Kernels:
     result = names[program.output]
     function = namespace.get(f"f{program.output}")
     direct = isinstance(function, (np.ufunc, partial)) and last.startswith(f"f{program.output}(")
-    stores = [*lines[:-1], f"    {last[:-1]}, out)"] if direct else [*lines, f"    copyto(out, {result})"]
+    stores = (
+        [*lines[:-1], f"    {last[:-1]}, out)"]
+        if direct
+        else [*lines, f"    copyto(out, {result})"]
+    )
     parameters = ", ".join(f"a{i}" for i in range(len(inputs)))
     returned = result if lines else f"asarray({result}).copy()"
     source = "\n".join(

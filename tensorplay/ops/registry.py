@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorplay.core.errors import NotDifferentiableError, RegistryError
 from tensorplay.ops import door
-from tensorplay.ops.gradient import Gradient, Pullback, Tangent, written_pullback
+from tensorplay.ops.gradient import Gradient, Pullback, Result, Tangent, written_pullback
 from tensorplay.ops.signature import Role, Signature, Values, is_tensor
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Overload:
         return str(self)
 
     @property
-    def __name__(self) -> str:  # noqa: A003, PLW3201  # what graphs name nodes after
+    def __name__(self) -> str:  # what graphs name nodes after
         """The operator's name."""
         return self.operator.name
 
@@ -113,12 +113,12 @@ class Operator:
         return f"tensorplay.ops.tp.{self.name}"
 
     @property
-    def __name__(self) -> str:  # noqa: A003, PLW3201  # what graphs name nodes after
+    def __name__(self) -> str:  # what graphs name nodes after
         """The operator's name."""
         return self.name
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  # tensor or tuple
-        """Call through the dispatcher."""
+    def __call__(self, *args: object, **kwargs: object) -> Tensor:
+        """Call through the dispatcher. Typed as one tensor; several results are a tuple, which unpacks alike."""
         return door.call(self, self.signature.bind(args, kwargs))
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -170,7 +170,7 @@ class Operator:
         """The result on NumPy arrays."""
         return self.kind.kernel(self, self.signature.bind(args, kwargs))
 
-    def vjp(self, values: Values, result: Any, needs: Sequence[bool]) -> Pullback | None:  # noqa: ANN401
+    def vjp(self, values: Values, result: Result, needs: Sequence[bool]) -> Pullback | None:
         """How gradients of `result` become gradients of the tensor arguments that `needs` marks.
 
         None where the operator has no gradient at all (integer results, for instance).
@@ -182,11 +182,28 @@ class Operator:
             return written_pullback(self, values, result, needs)
         return self.kind.pullback(self, values, result, needs)
 
-    def jvp(self, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    def jvp(self, values: Values, result: Result, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
         """The tangent of `result` for tangents of the tensor arguments (None is zero)."""
         if self.written_tangent is not None:
             return self.written_tangent(self, values, result, tangents)
         return self.kind.tangent(self, values, result, tangents)
+
+    # ---- other operators
+
+    def sibling(self, name: str) -> Operator:
+        """Another operator of the registry."""
+        return tp[name]
+
+    def derived(
+        self,
+        name: str,
+        kind: Kind,
+        signature: Signature,
+        doc: str,
+        function: Callable[..., Any],
+    ) -> Operator:
+        """An operator that follows from this one; found by its name, not listed among the declared."""
+        return Operator(name, kind, signature, doc, function, self.family, is_function=False)
 
     # ---- parts of a declaration
 

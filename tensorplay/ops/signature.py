@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from tensorplay import _C
 from tensorplay.core.device import as_device
-from tensorplay.core.dtypes import as_dtype, undefined
+from tensorplay.core.dtypes import DType, as_dtype, from_numpy_dtype, undefined
 from tensorplay.core.errors import ArgumentError, RegistryError
+from tensorplay.core.meta import TensorMeta
 
 Sizes: TypeAlias = Sequence[int]
 """A shape: `(2, 3)` or, as the last positional argument of a call, `2, 3`."""
@@ -70,6 +73,17 @@ _ROLES: dict[str, Role] = {
 def is_tensor(value: object) -> bool:
     """Whether a value is a tensor, with data or without."""
     return isinstance(value, _C.TensorBase)
+
+
+def has_dtype(value: object) -> bool:
+    """Whether a value is a tensor, its metadata or an array."""
+    return isinstance(value, (TensorMeta, np.ndarray)) or is_tensor(value)
+
+
+def dtype_of(value: Any) -> DType:  # noqa: ANN401  # a tensor, a meta or an array
+    """The DType of a tensor, of its metadata or of an array."""
+    found: DType = from_numpy_dtype(value.dtype) if isinstance(value, np.ndarray) else value.dtype
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,7 @@ def to_pair(value: object) -> tuple[Any, ...]:
     """Two integers from one or two."""
     found = _integers(value)
     pair = found * 2 if len(found) == 1 else found
-    if len(pair) != 2:  # noqa: PLR2004  # a pair
+    if len(pair) != 2:  # a pair
         msg = f"expected one or two integers, found {value!r}"
         raise ArgumentError(msg)
     return pair
@@ -193,7 +207,11 @@ class Signature:
         count = sum(not each.keyword_only for each in self.parameters)
         put(self, "positional_count", count)
         put(self, "_defaults", tuple(each.default for each in self.parameters))
-        found = [(i, each, CONVERT[each.role]) for i, each in enumerate(self.parameters) if each.role in CONVERT]
+        found = [
+            (i, each, CONVERT[each.role])
+            for i, each in enumerate(self.parameters)
+            if each.role in CONVERT
+        ]
         put(self, "_conversions", tuple(found))
         put(self, "_required_count", sum(each.required for each in self.parameters))
         put(self, "_is_variadic", bool(count) and self.parameters[count - 1].role is Role.SIZES)
@@ -233,11 +251,15 @@ class Signature:
                 values.append(parameter.default)
         if used != len(kwargs):
             unknown = sorted(set(kwargs) - set(self.places))
-            msg = f"{self.name}() has no parameter {', '.join(map(repr, unknown))}; signature: {self}"
+            msg = (
+                f"{self.name}() has no parameter {', '.join(map(repr, unknown))}; signature: {self}"
+            )
             raise ArgumentError(msg)
         return values
 
-    def _convert(self, parameter: Parameter, convert: Callable[[Any], object], value: object) -> object:
+    def _convert(
+        self, parameter: Parameter, convert: Callable[[Any], object], value: object
+    ) -> object:
         if value is None and parameter.optional:
             return None
         try:

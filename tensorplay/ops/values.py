@@ -256,7 +256,7 @@ def _binary(name: str) -> Callable[[Operand, Operand], Value]:
 
 add, sub, mul, truediv = _binary("add"), _binary("sub"), _binary("mul"), _binary("truediv")
 floordiv, remainder, fmod = _binary("floordiv"), _binary("remainder"), _binary("fmod")
-pow, atan2, hypot = _binary("pow"), _binary("atan2"), _binary("hypot")  # noqa: A001
+pow, atan2, hypot = _binary("pow"), _binary("atan2"), _binary("hypot")
 copysign, nextafter = _binary("copysign"), _binary("nextafter")
 maximum, minimum = _binary("maximum"), _binary("minimum")
 fmax, fmin = _binary("fmax"), _binary("fmin")
@@ -267,11 +267,11 @@ logical_xor, logical_not = _binary("logical_xor"), _unary("logical_not")
 bitwise_and, bitwise_or = _binary("bitwise_and"), _binary("bitwise_or")
 bitwise_xor, bitwise_not = _binary("bitwise_xor"), _unary("bitwise_not")
 lshift, rshift = _binary("lshift"), _binary("rshift")
-neg, abs, sign, signbit = _unary("neg"), _unary("abs"), _unary("sign"), _unary("signbit")  # noqa: A001
+neg, abs, sign, signbit = _unary("neg"), _unary("abs"), _unary("sign"), _unary("signbit")
 square, reciprocal, sqrt, rsqrt = (
     _unary("square"), _unary("reciprocal"), _unary("sqrt"), _unary("rsqrt"),
 )  # fmt: skip
-floor, ceil, trunc, round = _unary("floor"), _unary("ceil"), _unary("trunc"), _unary("round")  # noqa: A001
+floor, ceil, trunc, round = _unary("floor"), _unary("ceil"), _unary("trunc"), _unary("round")
 isnan, isinf, isfinite = _unary("isnan"), _unary("isinf"), _unary("isfinite")
 exp, exp2, expm1 = _unary("exp"), _unary("exp2"), _unary("expm1")
 log, log2, log10, log1p = _unary("log"), _unary("log2"), _unary("log10"), _unary("log1p")

@@ -305,7 +305,11 @@ def run_form(operator, form, values):
             for i in np.ndindex(*form.domain):
                 place = tuple(form.place(list(i), read))
                 values_given = array_of(form.value)
-                value = values_given[tuple(form.value_place(list(i)))] if values_given.ndim else values_given
+                value = (
+                    values_given[tuple(form.value_place(list(i)))]
+                    if values_given.ndim
+                    else values_given
+                )
                 if form.combine is None:
                     wide[place] = value
                 else:
@@ -358,9 +362,7 @@ def has_given_floats(value):
 
 
 def has_gradient(operator):
-    if operator.not_differentiable is not None or is_random(operator):
-        return False
-    return True
+    return operator.not_differentiable is None and not is_random(operator)
 
 
 def outputs_of(operator, args, kwargs):
@@ -491,7 +493,7 @@ def test_tangent_is_the_transpose_of_the_gradient(operator):
     """<u, J v> = <J^T u, v>, with the operator's own jvp and vjp."""
     if not has_gradient(operator) or isinstance(operator.kind, Composite):
         pytest.skip("not differentiable, or follows from its parts")
-    for args, kwargs, floats in differentiable_calls(operator):
+    for args, kwargs, _ in differentiable_calls(operator):
         values = operator.signature.bind(args, kwargs)
         tensors = operator.tensors(values)
         result = operator(*args, **kwargs)
@@ -617,7 +619,7 @@ def test_differentiating_a_recorded_program():
     x = recorder.input("x", tp.float32)
     program = recorder.finish(x * x)
     derivative = differentiate(program, "x")
-    assert derivative.inputs == ("x", "grad") or derivative.inputs == ("grad", "x")
+    assert set(derivative.inputs) == {"x", "grad"}
     assert differentiate(program, "y") is None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.gradient import Result
 from tensorplay.ops.kinds.kind import Kind
 from tensorplay.ops.signature import Values
 
@@ -52,7 +53,11 @@ class Composite(Kind):
         return tuple(each.array for each in found) if isinstance(found, tuple) else found.array
 
     def tangent(
-        self, operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]  # noqa: ANN401
+        self,
+        operator: Operator,
+        values: Values,
+        result: Result,
+        tangents: Sequence[Tensor | None],
     ) -> Any:  # noqa: ANN401  # tensor or tuple
         """Only for those with a written gradient; the others never arrive here."""
         return super().tangent(operator, values, result, tangents)

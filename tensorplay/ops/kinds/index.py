@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tensorplay.ops.signature import Values
 
 Indices: TypeAlias = Sequence[Any]
+
+
 class Read(Protocol):
     """Reads an index for a dimension of `size` elements from an integer tensor.
 
@@ -98,7 +100,9 @@ class Index(Kind):
 
     name = "index"
 
-    def __init__(self, kernel: Callable[..., Any], meta: Callable[..., Metas], form: Callable[..., Form]) -> None:
+    def __init__(
+        self, kernel: Callable[..., Any], meta: Callable[..., Metas], form: Callable[..., Form]
+    ) -> None:
         """All three take one argument for each parameter, positionally: arrays for `kernel`, `TensorMeta`s for the others."""
         self._kernel = kernel
         self._meta = meta

@@ -11,7 +11,7 @@ from tensorplay.ops import door
 from tensorplay.ops.signature import is_tensor
 
 if TYPE_CHECKING:
-    from tensorplay.ops.gradient import Pullback
+    from tensorplay.ops.gradient import Pullback, Result
     from tensorplay.ops.registry import Metas, Operator
     from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
@@ -35,7 +35,11 @@ class Kind(ABC):
         """The result; tensors in `values` are NumPy arrays."""
 
     def pullback(
-        self, operator: Operator, values: Values, result: Any, needs: Sequence[bool]  # noqa: ANN401
+        self,
+        operator: Operator,
+        values: Values,
+        result: Result,
+        needs: Sequence[bool],
     ) -> Pullback | None:
         """The derived pullback; see `Operator.vjp`."""
         del values, result, needs
@@ -43,7 +47,11 @@ class Kind(ABC):
         raise NotDifferentiableError(msg)
 
     def tangent(
-        self, operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]  # noqa: ANN401
+        self,
+        operator: Operator,
+        values: Values,
+        result: Result,
+        tangents: Sequence[Tensor | None],
     ) -> Any:  # noqa: ANN401  # tensor or tuple
         """The derived tangent; see `Operator.jvp`. Linear operators are their own tangent."""
         del result
@@ -72,9 +80,7 @@ class Kind(ABC):
         raise RegistryError(msg)
 
 
-def linear_tangent(
-    operator: Operator, values: Values, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401  # tensor or tuple
+def linear_tangent(operator: Operator, values: Values, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401  # tensor or tuple
     """The operator applied to tangents in place of its one tensor argument (or list of tensors)."""
     queue = list(tangents)
     replaced: list[object] = []
@@ -83,7 +89,10 @@ def linear_tangent(
             replaced.append(_tangent_or_zero(queue.pop(0), value))
         elif type(value) is tuple and any(is_tensor(each) for each in value):
             replaced.append(
-                tuple(_tangent_or_zero(queue.pop(0), each) if is_tensor(each) else each for each in value)
+                tuple(
+                    _tangent_or_zero(queue.pop(0), each) if is_tensor(each) else each
+                    for each in value
+                )
             )
         else:
             replaced.append(value)
@@ -92,6 +101,10 @@ def linear_tangent(
 
 def _tangent_or_zero(tangent: Tensor | None, primal: Any) -> Tensor:  # noqa: ANN401  # a tensor
     """The tangent; zeros where there is none; the argument itself where it cannot have one (an index)."""
-    if tangent is not None or not primal.dtype.is_differentiable:
-        return primal if tangent is None else tangent  # type: ignore[no-any-return]  # a tensor
-    return primal.new_zeros(primal.shape)  # type: ignore[no-any-return]
+    if tangent is not None:
+        return tangent
+    if not primal.dtype.is_differentiable:
+        itself: Tensor = primal
+        return itself
+    zeros: Tensor = primal.new_zeros(primal.shape)
+    return zeros

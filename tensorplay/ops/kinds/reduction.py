@@ -29,11 +29,10 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays
 from tensorplay.ops.expression import Recorder
 from tensorplay.ops.kinds.kind import NO_NAMES, Kind
-from tensorplay.ops.kinds.pointwise import dtype_of
 from tensorplay.ops.monoids import Monoid
 from tensorplay.ops.numpy_code import Kernels, compile_program
 from tensorplay.ops.quiet import quiet
-from tensorplay.ops.signature import Values
+from tensorplay.ops.signature import Values, dtype_of
 from tensorplay.ops.values import Value
 from tensorplay.ops.values import to_dtype as convert
 
@@ -66,13 +65,13 @@ def floating_only(name: str, dtype: DType, asked: DType | None) -> DType:
 
 
 def always_bool(name: str, dtype: DType, asked: DType | None) -> DType:
-    """any and all."""
+    """Any and all."""
     del name, dtype, asked
     return dtypes.bool_
 
 
 def always_int64(name: str, dtype: DType, asked: DType | None) -> DType:
-    """argmax and argmin."""
+    """Argmax and argmin."""
     del name, asked
     if dtype.kind == "c":
         msg = "complex numbers have no order"
@@ -81,7 +80,7 @@ def always_int64(name: str, dtype: DType, asked: DType | None) -> DType:
 
 
 def ordered(name: str, dtype: DType, asked: DType | None) -> DType:
-    """amax and amin."""
+    """Amax and amin."""
     del asked
     if dtype.kind == "c":
         msg = f"{name}: complex numbers have no order"
@@ -119,13 +118,18 @@ class Reduction(Kind):
     name = "reduction"
 
     def __init__(
-        self, before: Callable[..., Value], monoid: Monoid, result: ResultRule, *, needs_elements: bool = False
+        self,
+        before: Callable[..., Value],
+        monoid: Monoid,
+        result: ResultRule,
+        *,
+        needs_elements: bool = False,
     ) -> None:
         """`needs_elements`: an empty reduction is refused instead of giving the identity."""
         self.before_fn = before
         self.monoid = monoid
         self.result_rule = result
-        self.needs_elements = needs_elements or monoid.components == 2  # noqa: PLR2004  # argmax
+        self.needs_elements = needs_elements or monoid.components == 2  # argmax
         self.after_fn: Callable[..., Value] | None = None
         self._steps: dict[object, _Steps] = {}
 
@@ -139,7 +143,7 @@ class Reduction(Kind):
         result = self.result_rule(operator.name, source, asked)  # type: ignore[arg-type]  # bound as a dtype
         if result is dtypes.bool_:
             element = dtypes.bool_
-        elif result is dtypes.int64 and self.monoid.components == 2:  # noqa: PLR2004
+        elif result is dtypes.int64 and self.monoid.components == 2:
             element = source.compute
         else:
             element = result.compute
@@ -181,7 +185,7 @@ class Reduction(Kind):
         """
         plan = self.plan(operator, values)
         if self.after_fn is None:
-            return convert(state[-1] if self.monoid.components == 2 else state[0], plan.result)  # noqa: PLR2004
+            return convert(state[-1] if self.monoid.components == 2 else state[0], plan.result)
         supplied: dict[str, object] = {"count": count}
         supplied.update(zip(_COMPONENTS[self.monoid.components], state, strict=True))
         for parameter, value in zip(operator.signature.parameters[1:], values[1:], strict=True):
@@ -199,18 +203,24 @@ class Reduction(Kind):
         """The shape without the reduced dimensions, contiguous."""
         meta: Any = values[0]
         self._check(operator, meta.shape, self.dims(operator, values))
-        return TensorMeta(self.meta_shape(operator, values), self.plan(operator, values).result, meta.device)
+        return TensorMeta(
+            self.meta_shape(operator, values), self.plan(operator, values).result, meta.device
+        )
 
     def meta_shape(self, operator: Operator, values: Values) -> list[int]:
         """The result's shape."""
         tensor: Any = values[0]
         dims, keep = self.dims(operator, values), self.keepdim(operator, values)
-        return [1 if i in dims else size for i, size in enumerate(tensor.shape) if keep or i not in dims]
+        return [
+            1 if i in dims else size for i, size in enumerate(tensor.shape) if keep or i not in dims
+        ]
 
     def _check(self, operator: Operator, shape: Sequence[int], dims: Sequence[int]) -> None:
-        if self.needs_elements and any(shape[i] == 0 for i in dims) and 0 not in [
-            size for i, size in enumerate(shape) if i not in dims
-        ]:
+        if (
+            self.needs_elements
+            and any(shape[i] == 0 for i in dims)
+            and 0 not in [size for i, size in enumerate(shape) if i not in dims]
+        ):
             msg = f"{operator.name}: nothing to reduce: shape {tuple(shape)} is empty along {tuple(dims)}"
             raise ArgumentValueError(msg)
 
@@ -227,11 +237,19 @@ class Reduction(Kind):
             self._check(operator, array.shape, steps.dims)
             if self.needs_elements:
                 return np.empty(self.meta_shape(operator, values), steps.result.numpy)
-        elements = array if steps.before is None else quiet(steps.before, array.reshape(array.shape or (1,)))
+        elements = (
+            array
+            if steps.before is None
+            else quiet(steps.before, array.reshape(array.shape or (1,)))
+        )
         state = quiet(self.monoid.reduce, elements.reshape(array.shape), steps.dims, steps.keepdim)
         if steps.after is None:
-            found = state[-1] if self.monoid.components == 2 else state[0]  # noqa: PLR2004
-            return found if found.dtype == steps.result.numpy else arrays.convert(found, dtype=steps.result)
+            found = state[-1] if self.monoid.components == 2 else state[0]
+            return (
+                found
+                if found.dtype == steps.result.numpy
+                else arrays.convert(found, dtype=steps.result)
+            )
         count = 1
         for i in steps.dims:
             count = count * array.shape[i]
@@ -250,7 +268,9 @@ class Reduction(Kind):
         after = None
         if self.after_fn is not None:
             recorder = Recorder()
-            state = [recorder.input(f"state{i}", plan.accumulator) for i in range(self.monoid.components)]
+            state = [
+                recorder.input(f"state{i}", plan.accumulator) for i in range(self.monoid.components)
+            ]
             count = recorder.input("count", plan.accumulator)
             after = compile_program(recorder.finish(self.after(operator, values, state, count)))
         return _Steps(
@@ -271,7 +291,11 @@ class Reduction(Kind):
         places = operator.signature.places
         if "dim" not in places:
             return "default"
-        return "default" if values[places["dim"]] is None and not self.keepdim(operator, values) else "dim_IntList"
+        return (
+            "default"
+            if values[places["dim"]] is None and not self.keepdim(operator, values)
+            else "dim_IntList"
+        )
 
 
 _COMPONENTS = {1: ("total",), 2: ("value", "index"), 3: ("mean", "moment", "count")}

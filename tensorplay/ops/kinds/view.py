@@ -12,7 +12,7 @@ memory (`flip`, `repeat`) copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,11 +23,10 @@ from tensorplay.core import layout
 from tensorplay.core.errors import LayoutError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import door
-from tensorplay.ops.gradient import Grads, Pullback
+from tensorplay.ops.gradient import Grads, Pullback, Result
 from tensorplay.ops.kinds.kind import Kind, linear_tangent
-from tensorplay.ops.kinds.pointwise import dtype_of, registry_operator
 from tensorplay.ops.numpy_code import element_strides
-from tensorplay.ops.signature import Values
+from tensorplay.ops.signature import Values, dtype_of
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator
@@ -65,7 +64,12 @@ class View(Kind):
     name = "view"
 
     def __init__(
-        self, view_map: Callable[..., ViewMap], *, inverse: Inverse | None, scatter: str | None, copies: bool
+        self,
+        view_map: Callable[..., ViewMap],
+        *,
+        inverse: Inverse | None,
+        scatter: str | None,
+        copies: bool,
     ) -> None:
         """`inverse` for bijections, `scatter` (an operator `(input, src, *arguments)`) for injections."""
         self.declared_map = view_map
@@ -108,7 +112,9 @@ class View(Kind):
         if self.copies:
             return TensorMeta(self.view_map(meta, *values[1:]).shape, meta.dtype, meta.device)
         found = self.layout(meta, values[1:])
-        return TensorMeta(found.shape, meta.dtype, meta.device, found.strides, meta.offset + found.offset)
+        return TensorMeta(
+            found.shape, meta.dtype, meta.device, found.strides, meta.offset + found.offset
+        )
 
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         """A strided view of the array, or the gathered copy."""
@@ -134,7 +140,11 @@ class View(Kind):
     # ---- gradient and tangent
 
     def pullback(
-        self, operator: Operator, values: Values, result: Any, needs: Sequence[bool]  # noqa: ANN401
+        self,
+        operator: Operator,
+        values: Values,
+        result: Result,
+        needs: Sequence[bool],
     ) -> Pullback:
         """The inverse view, or the scatter into zeros."""
         del result, needs
@@ -149,37 +159,50 @@ class View(Kind):
 
         return Pullback((), pull)
 
-    def adjoint(self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], grad: Tensor) -> Tensor:
+    def adjoint(
+        self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], grad: Tensor
+    ) -> Tensor:
         """The gradient of the tensor from the gradient of the view."""
-        undone = self._inverse_call(meta, arguments, grad)
+        undone = self._inverse_call(operator, meta, arguments, grad)
         if undone is not None:
             return undone
-        zeros = registry_operator("zeros")(meta.shape, dtype=meta.dtype, device=meta.device)
+        zeros = operator.sibling("zeros")(meta.shape, dtype=meta.dtype, device=meta.device)
         return self.scattered(operator, meta, arguments, zeros, grad)
 
-    def _inverse_call(self, meta: TensorMeta, arguments: tuple[object, ...], value: Tensor) -> Tensor | None:
+    def _inverse_call(
+        self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], value: Tensor
+    ) -> Tensor | None:
         if self.inverse is None:
             return None
         name, undo = self.inverse(meta, *arguments)
-        found: Tensor = registry_operator(name)(value, *undo)
+        found: Tensor = operator.sibling(name)(value, *undo)
         return found
 
     def scattered(
-        self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], base: Tensor, value: Tensor
+        self,
+        operator: Operator,
+        meta: TensorMeta,
+        arguments: tuple[object, ...],
+        base: Tensor,
+        value: Tensor,
     ) -> Tensor:
         """`base` with the view's elements replaced by `value`: the inverse scatter of functionalization."""
-        undone = self._inverse_call(meta, arguments, value)
+        undone = self._inverse_call(operator, meta, arguments, value)
         if undone is not None:
             return undone
         if self.scatter is None:
             msg = f"{operator.name}: writing through this view is refused: several of its elements are one in memory; clone it first"
             raise LayoutError(msg)
-        scatter = registry_operator(self.scatter)
+        scatter = operator.sibling(self.scatter)
         found: Tensor = door.call(scatter, scatter.signature.bind((base, value, *arguments), {}))
         return found
 
     def tangent(
-        self, operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]  # noqa: ANN401
+        self,
+        operator: Operator,
+        values: Values,
+        result: Result,
+        tangents: Sequence[Tensor | None],
     ) -> Any:  # noqa: ANN401  # a tensor
         """The same view of the tangent."""
         del result

@@ -103,19 +103,19 @@ def hardtanh(input: Value, min_val: Number = -1.0, max_val: Number = 1.0) -> Val
 @pointwise(promotion=FLOAT)
 def hardsigmoid(input: Value) -> Value:
     """`clamp(input / 6 + 1/2, 0, 1)`."""
-    return ops.where(input <= -3, 0.0, ops.where(input >= 3, 1.0, input / 6 + 0.5))  # noqa: PLR2004
+    return ops.where(input <= -3, 0.0, ops.where(input >= 3, 1.0, input / 6 + 0.5))
 
 
 @pointwise(promotion=FLOAT)
 def hardswish(input: Value) -> Value:
     """`input * clamp(input / 6 + 1/2, 0, 1)`."""
-    return ops.where(input <= -3, 0.0, ops.where(input >= 3, input, input * (input / 6 + 0.5)))  # noqa: PLR2004
+    return ops.where(input <= -3, 0.0, ops.where(input >= 3, input, input * (input / 6 + 0.5)))
 
 
 @pointwise()
 def relu6(input: Value) -> Value:
     """`input` inside `[0, 6]`."""
-    return ops.where(input <= 0, 0, ops.where(input >= 6, 6, input))  # noqa: PLR2004
+    return ops.where(input <= 0, 0, ops.where(input >= 6, 6, input))
 
 
 @pointwise()

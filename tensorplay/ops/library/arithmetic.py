@@ -73,7 +73,7 @@ def fmod(input: Scalar, other: Scalar) -> Value:
 
 
 @pointwise(method=True, inplace=True)
-def pow(input: Value | Number, exponent: Value | Number) -> Value:  # noqa: A001  # PyTorch's name
+def pow(input: Value | Number, exponent: Value | Number) -> Value:  # PyTorch's name
     """`input ** exponent`. Integer powers wrap; a negative integer exponent of an integer tensor is refused."""
     if isinstance(input, Value) and isinstance(exponent, Value):
         return ops.pow(input, exponent)
@@ -91,9 +91,9 @@ def _power_by_number(base: Value, exponent: Number) -> Value:
         raise ArgumentValueError(msg)
     if exponent == 1:
         return base
-    if exponent == 2:  # noqa: PLR2004
+    if exponent == 2:
         return base * base
-    if exponent == 3:  # noqa: PLR2004
+    if exponent == 3:
         return base * base * base
     if exponent == -1:
         return ops.reciprocal(base)
@@ -158,7 +158,7 @@ def neg(input: Value) -> Value:
 
 
 @pointwise(method=True, inplace=True)
-def abs(input: Value) -> Value:  # noqa: A001  # PyTorch's name
+def abs(input: Value) -> Value:  # PyTorch's name
     """The absolute value; its derivative at 0 is 0."""
     return input if input.dtype.kind in "bu" else ops.abs(input)
 
@@ -178,7 +178,7 @@ def square(input: Value) -> Value:
 
 def _rounding(name: str, doc: str) -> Operator:
     """Integers are their own rounding."""
-    function = getattr(ops, name)
+    function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
         return function(input) if input.dtype.is_floating_point else input
@@ -193,7 +193,7 @@ trunc = _rounding("trunc", "The integer part, toward zero.")
 
 
 @pointwise(method=True, inplace=True)
-def round(input: Value, *, decimals: int = 0) -> Value:  # noqa: A001  # PyTorch's name
+def round(input: Value, *, decimals: int = 0) -> Value:  # PyTorch's name
     """The nearest integer, halves to even; with `decimals`, the nearest multiple of `10**-decimals`."""
     if not input.dtype.is_floating_point:
         return input
@@ -218,7 +218,7 @@ for _operator in (neg, abs, sign, square, floor, ceil, trunc, round, frac):
 
 def _elementary(name: str, doc: str, low: float = -2.0, high: float = 2.0) -> Operator:
     """The instruction of that name, on floats; integers become floats."""
-    function = getattr(ops, name)
+    function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
         return function(input)
@@ -308,7 +308,7 @@ def fmin(input: Value, other: Value) -> Value:
 
 
 @pointwise(method=True, inplace=True)
-def clamp(input: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:  # noqa: A002
+def clamp(input: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
     """`input` inside `[min, max]`; NaN stays. At the bounds the gradient passes."""
     if min is None and max is None:
         msg = "clamp: give min, max, or both"
@@ -323,7 +323,9 @@ def clamp(input: Value, min: Scalar | None = None, max: Scalar | None = None) ->
 
 def _outside(condition: Value, bound: Value) -> Value:
     """A NaN bound makes the result NaN."""
-    return ops.logical_or(condition, ops.isnan(bound)) if bound.dtype.is_floating_point else condition
+    return (
+        ops.logical_or(condition, ops.isnan(bound)) if bound.dtype.is_floating_point else condition
+    )
 
 
 @pointwise(method=True, inplace=True)

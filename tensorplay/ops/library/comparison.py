@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tensorplay.core import dtypes
 from tensorplay.core.errors import DTypeError
@@ -17,12 +17,15 @@ _BITS = "it works on bits"
 
 
 def _comparison(name: str, text: str) -> Operator:
-    function = getattr(ops, name)
+    function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Scalar, other: Scalar) -> Value:
         return function(input, other)
 
-    declared.__name__, declared.__doc__ = name, f"Whether `input {text} other`, elementwise; false for NaN."
+    declared.__name__, declared.__doc__ = (
+        name,
+        f"Whether `input {text} other`, elementwise; false for NaN.",
+    )
     if name == "ne":
         declared.__doc__ = "Whether `input != other`, elementwise; true for NaN."
     operator = pointwise(method=True, inplace=True, not_differentiable=_TRUTH)(declared)
@@ -49,7 +52,7 @@ ne = _comparison("ne", "!=")
 
 
 def _classification(name: str, doc: str, *, integers: bool) -> Operator:
-    function = getattr(ops, name)
+    function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
         if input.dtype.is_differentiable:
@@ -72,7 +75,9 @@ def _classification_samples() -> Iterator[Sample]:
 
 isnan = _classification("isnan", "Whether an element is NaN.", integers=False)
 isinf = _classification("isinf", "Whether an element is infinite.", integers=False)
-isfinite = _classification("isfinite", "Whether an element is neither infinite nor NaN.", integers=True)
+isfinite = _classification(
+    "isfinite", "Whether an element is neither infinite nor NaN.", integers=True
+)
 
 
 @pointwise(method=True, not_differentiable=_TRUTH)
@@ -115,14 +120,16 @@ def logical_not(input: Mask) -> Value:
 @logical_xor.sample
 def _logical_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4), dtypes.bool_), Arg((4,), dtypes.bool_))
-    yield sample(Arg((4,), values=[0.0, float("nan"), 2.0, -0.0]), Arg((4,), dtypes.int32, low=0, high=2))
+    yield sample(
+        Arg((4,), values=[0.0, float("nan"), 2.0, -0.0]), Arg((4,), dtypes.int32, low=0, high=2)
+    )
 
 
 logical_not.sample(_classification_samples)
 
 
 def _bits(name: str, instruction: str, doc: str) -> Operator:
-    function = getattr(ops, instruction)
+    function: Callable[..., Value] = getattr(ops, instruction)
 
     def declared(input: Scalar, other: Scalar) -> Value:
         _refuse_floats(name, input)
@@ -149,7 +156,9 @@ def _bit_samples() -> Iterator[Sample]:
 bitwise_and = _bits("bitwise_and", "bitwise_and", "Bits set in both; logical and of bools.")
 bitwise_or = _bits("bitwise_or", "bitwise_or", "Bits set in one of both; logical or of bools.")
 bitwise_xor = _bits("bitwise_xor", "bitwise_xor", "Bits set in exactly one; logical xor of bools.")
-bitwise_left_shift = _bits("bitwise_left_shift", "lshift", "`input << other`; bits shifted out are lost.")
+bitwise_left_shift = _bits(
+    "bitwise_left_shift", "lshift", "`input << other`; bits shifted out are lost."
+)
 bitwise_right_shift = _bits("bitwise_right_shift", "rshift", "`input >> other`, keeping the sign.")
 
 
@@ -192,7 +201,9 @@ def _masked_fill_samples() -> Iterator[Sample]:
 
 
 @pointwise(method=True, not_differentiable=_TRUTH)
-def isclose(input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Value:  # noqa: FBT001, FBT002
+def isclose(
+    input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Value:
     """Whether `|input - other| <= atol + rtol * |other|`; equal infinities are close."""
     if not input.dtype.is_floating_point:
         input, other = ops.to_dtype(input, dtypes.float64), ops.to_dtype(other, dtypes.float64)
@@ -206,7 +217,7 @@ def isclose(input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, 
 @isclose.sample
 def _isclose_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4)), Arg((3, 4)), 1e-2, 1e-1)
-    yield sample(Arg((3,), values=[1.0, float("nan"), float("inf")]), Arg((3,), values=[1.0, float("nan"), float("inf")]))
-
-
-
+    yield sample(
+        Arg((3,), values=[1.0, float("nan"), float("inf")]),
+        Arg((3,), values=[1.0, float("nan"), float("inf")]),
+    )

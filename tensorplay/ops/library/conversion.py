@@ -18,7 +18,7 @@ from tensorplay.ops.values import Raw, Value
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 
 @pointwise(method=True)
@@ -36,10 +36,10 @@ def contiguous_copy(input: Value) -> Value:
 @composite(method=True)
 def contiguous(input: Tensor) -> Tensor:
     """The tensor itself where its elements lie in row-major order, else a copy that does."""
-    return input if input.is_contiguous() else contiguous_copy(input)  # type: ignore[no-any-return]
+    return input if input.is_contiguous() else contiguous_copy(input)
 
 
-@pointwise(result=lambda input, dtype: dtype, public=False)  # noqa: ARG005
+@pointwise(result=lambda input, dtype: dtype, public=False)
 def to_copy(input: Raw, dtype: DType) -> Value:
     """A copy converted to a dtype; the conversion rule is in `ops.instructions`."""
     return input
@@ -53,13 +53,13 @@ def _to(
     if device is not None and device != input.device:
         return _moved(input, dtype or input.dtype, device)
     if dtype is None or dtype is input.dtype:
-        return clone(input) if copy else input  # type: ignore[no-any-return]
-    return to_copy(input, dtype)  # type: ignore[no-any-return]
+        return clone(input) if copy else input
+    return to_copy(input, dtype)
 
 
 def _moved(input: Tensor, dtype: DType, device: Device) -> Tensor:
     if device.type == "meta":
-        from tensorplay.ops.registry import tp  # noqa: PLC0415  # creation is a later family
+        from tensorplay.ops.registry import tp  # creation is a later family
 
         made: Tensor = tp.empty(input.shape, dtype=dtype, device=device)
         return made
@@ -71,7 +71,10 @@ def _converter(name: str, dtype: DType) -> Operator:
     def declared(input: Tensor) -> Tensor:
         return input.to(dtype)
 
-    declared.__name__, declared.__doc__ = name, f"Converted to {dtype.name}; itself where it has that dtype."
+    declared.__name__, declared.__doc__ = (
+        name,
+        f"Converted to {dtype.name}; itself where it has that dtype.",
+    )
     operator = composite(method=True, public=False)(declared)
     operator.sample(_samples)
     return operator
@@ -106,7 +109,14 @@ def _type_as_samples() -> Iterator[Sample]:
 
 @to_copy.sample
 def _to_copy_samples() -> Iterator[Sample]:
-    for dtype in (dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_):
+    for dtype in (
+        dtypes.float64,
+        dtypes.bfloat16,
+        dtypes.float16,
+        dtypes.int32,
+        dtypes.uint8,
+        dtypes.bool_,
+    ):
         yield sample(Arg((3, 4), low=-9, high=9), dtype)
     yield sample(Arg((4,), values=[-1.0, -1.9, 255.9, 3.7]), dtypes.uint8)
     yield sample(Arg((3, 4), dtypes.int64, low=-9, high=9), dtypes.float32)
@@ -131,7 +141,10 @@ def conj(input: Value) -> Value:
     return ops.conj(input) if input.dtype.kind == "c" else input
 
 
-@pointwise(method=True, not_differentiable="it is defined for complex tensors, whose gradients are not supported")
+@pointwise(
+    method=True,
+    not_differentiable="it is defined for complex tensors, whose gradients are not supported",
+)
 def imag(input: Value) -> Value:
     """The imaginary part (a copy)."""
     return ops.imag(input)

@@ -17,9 +17,8 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import door
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
-from tensorplay.ops.kinds.pointwise import dtype_of
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Size, Sizes
+from tensorplay.ops.signature import Size, Sizes, dtype_of
 from tensorplay.ops.values import Index, Raw, Scalar, Value
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 _MADE = "it makes a tensor from nothing"
 
@@ -45,10 +44,17 @@ def _fill_dtype(size: object, fill_value: Number, dtype: DType | None, *_: objec
 
 
 @pointwise(
-    shape=lambda size, *_: _checked("full", size), result=_fill_dtype, factory=True, not_differentiable=_MADE
+    shape=lambda size, *_: _checked("full", size),
+    result=_fill_dtype,
+    factory=True,
+    not_differentiable=_MADE,
 )
 def full(
-    size: Size, fill_value: Scalar, *, dtype: DType | None = None, device: Device | None = None  # noqa: ARG001
+    size: Size,
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
 ) -> Value:
     """A tensor of one number; its dtype is the number's unless given."""
     return fill_value
@@ -63,14 +69,14 @@ def _number(value: float, dtype: DType) -> Number:
 def zeros(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """A tensor of zeros, of the default dtype unless given."""
     found = dtype or dtypes.get_default_dtype()
-    return door.call(full, (size, _number(0.0, found), found, device))  # type: ignore[no-any-return]
+    return door.call(full, (size, _number(0.0, found), found, device))
 
 
 @composite(factory=True)
 def ones(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """A tensor of ones, of the default dtype unless given."""
     found = dtype or dtypes.get_default_dtype()
-    return door.call(full, (size, _number(1.0, found), found, device))  # type: ignore[no-any-return]
+    return door.call(full, (size, _number(1.0, found), found, device))
 
 
 def _like_strides(input: Tensor) -> bool:
@@ -79,8 +85,12 @@ def _like_strides(input: Tensor) -> bool:
     return layout.dense_like(meta.shape, meta.strides) != layout.contiguous_strides(meta.shape)
 
 
-@pointwise(result=lambda input, fill_value, dtype: dtype or dtype_of(input), not_differentiable=_MADE, public=False)  # noqa: ARG005
-def filled_like(input: Raw, fill_value: Scalar, dtype: DType | None = None) -> Value:  # noqa: ARG001
+@pointwise(
+    result=lambda input, fill_value, dtype: dtype or dtype_of(input),
+    not_differentiable=_MADE,
+    public=False,
+)
+def filled_like(input: Raw, fill_value: Scalar, dtype: DType | None = None) -> Value:
     """A tensor of one number with the shape and strides of `input`."""
     return fill_value
 
@@ -92,44 +102,48 @@ def full_like(
     """A tensor of one number, with the shape, dtype and order of dimensions of `input`."""
     found = dtype or input.dtype
     if device is None and _like_strides(input):
-        return filled_like(input, fill_value, found)  # type: ignore[no-any-return]
-    return full(input.shape, fill_value, dtype=found, device=device or input.device)  # type: ignore[no-any-return]
+        return filled_like(input, fill_value, found)
+    return full(input.shape, fill_value, dtype=found, device=device or input.device)
 
 
 @composite(factory=True)
-def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
+def zeros_like(
+    input: Tensor, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
     """Zeros with the shape, dtype and order of dimensions of `input`."""
-    return full_like(input, _number(0.0, dtype or input.dtype), dtype=dtype, device=device)  # type: ignore[no-any-return]
+    return full_like(input, _number(0.0, dtype or input.dtype), dtype=dtype, device=device)
 
 
 @composite(factory=True)
 def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """Ones with the shape, dtype and order of dimensions of `input`."""
-    return full_like(input, _number(1.0, dtype or input.dtype), dtype=dtype, device=device)  # type: ignore[no-any-return]
+    return full_like(input, _number(1.0, dtype or input.dtype), dtype=dtype, device=device)
 
 
 @composite(method=True, public=False)
 def new_zeros(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
     """Zeros of the tensor's dtype."""
-    return zeros(size, dtype=dtype or input.dtype, device=input.device)  # type: ignore[no-any-return]
+    return zeros(size, dtype=dtype or input.dtype, device=input.device)
 
 
 @composite(method=True, public=False)
 def new_ones(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
     """Ones of the tensor's dtype."""
-    return ones(size, dtype=dtype or input.dtype, device=input.device)  # type: ignore[no-any-return]
+    return ones(size, dtype=dtype or input.dtype, device=input.device)
 
 
 @composite(method=True, public=False)
-def new_full(input: Tensor, size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
+def new_full(
+    input: Tensor, size: Size, fill_value: Number, *, dtype: DType | None = None
+) -> Tensor:
     """One number, of the tensor's dtype."""
-    return full(size, fill_value, dtype=dtype or input.dtype, device=input.device)  # type: ignore[no-any-return]
+    return full(size, fill_value, dtype=dtype or input.dtype, device=input.device)
 
 
 @composite(method=True, public=False)
 def new_empty(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
     """Uninitialized, of the tensor's dtype."""
-    return empty(size, dtype=dtype or input.dtype, device=input.device)  # type: ignore[no-any-return]
+    return empty(size, dtype=dtype or input.dtype, device=input.device)
 
 
 def _empty_meta(size: Sequence[int], dtype: DType | None, device: Device | None) -> TensorMeta:
@@ -144,11 +158,13 @@ def empty(size: Sizes, *, dtype: DType | None = None, device: Device | None = No
 
 
 @composite(factory=True)
-def empty_like(input: Tensor, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
     """Uninitialized, with the shape, dtype and order of dimensions of `input`."""
     if device is None and _like_strides(input):
-        return filled_like(input, 0, dtype or input.dtype)  # type: ignore[no-any-return]
-    return empty(input.shape, dtype=dtype or input.dtype, device=device or input.device)  # type: ignore[no-any-return]
+        return filled_like(input, 0, dtype or input.dtype)
+    return empty(input.shape, dtype=dtype or input.dtype, device=device or input.device)
 
 
 # ---- sequences ------------------------------------------------------------------------------------------------------
@@ -160,15 +176,20 @@ def _arange_length(start: Number, end: Number, step: Number) -> int:
         raise ArgumentValueError(msg)
     if all(isinstance(each, int) for each in (start, end, step)):
         return -((start - end) // step)  # type: ignore[operator,return-value]
-    return math.ceil((end - start) / step)  # type: ignore[operator,arg-type]
+    return math.ceil((end.real - start.real) / step.real)
 
 
 @pointwise(
-    shape=lambda length, *_: (length,), result=lambda length, start, step, dtype, *_: dtype,  # noqa: ARG005
+    shape=lambda length, *_: (length,), result=lambda length, start, step, dtype, *_: dtype,
     public=False, not_differentiable=_MADE,
 )  # fmt: skip
-def iota(  # noqa: PLR0913, PLR0917
-    length: int, start: Number, step: Number, dtype: DType, device: Device | None, index: Index  # noqa: ARG001
+def iota(
+    length: int,
+    start: Number,
+    step: Number,
+    dtype: DType,
+    device: Device | None,
+    index: Index,
 ) -> Value:
     """`start + step * i` for `i` in `[0, length)`; floats are computed in float64 and rounded once."""
     place = index[0]
@@ -189,24 +210,26 @@ def arange(
     if found is None:
         integers = all(isinstance(each, int) for each in (first, last, step))
         found = dtypes.int64 if integers else dtypes.get_default_dtype()
-    return iota(_arange_length(first, last, step), first, step, found, device)  # type: ignore[no-any-return]
+    return iota(_arange_length(first, last, step), first, step, found, device)
 
 
 @pointwise(
-    shape=lambda start, end, steps, *_: (_steps(steps),),  # noqa: ARG005
-    result=lambda start, end, steps, dtype, *_: dtype or dtypes.get_default_dtype(),  # noqa: ARG005
+    shape=lambda start, end, steps, *_: (_steps(steps),),
+    result=lambda start, end, steps, dtype, *_: dtype or dtypes.get_default_dtype(),
     factory=True, not_differentiable=_MADE,
 )  # fmt: skip
-def linspace(  # noqa: PLR0913
-    start: Number, end: Number, steps: int, *, dtype: DType | None = None, device: Device | None = None,  # noqa: ARG001
+def linspace(
+    start: Number, end: Number, steps: int, *, dtype: DType | None = None, device: Device | None = None,
     index: Index,
 ) -> Value:  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced; computed from the nearer end."""
     place = ops.to_dtype(index[0], dtypes.float64)
     if steps == 1:
         return place * 0 + start
-    step = (end - start) / (steps - 1)  # type: ignore[operator]  # real numbers
-    return ops.where(ops.lt(index[0], steps // 2), place * step + start, (place - (steps - 1)) * step + end)
+    step = (end - start) / (steps - 1)
+    return ops.where(
+        ops.lt(index[0], steps // 2), place * step + start, (place - (steps - 1)) * step + end
+    )
 
 
 def _steps(steps: int) -> int:
@@ -218,11 +241,16 @@ def _steps(steps: int) -> int:
 
 @pointwise(
     shape=lambda n, m, *_: (n, n if m is None else m),
-    result=lambda n, m, dtype, *_: dtype or dtypes.get_default_dtype(),  # noqa: ARG005
+    result=lambda n, m, dtype, *_: dtype or dtypes.get_default_dtype(),
     factory=True, not_differentiable=_MADE,
 )  # fmt: skip
 def eye(
-    n: int, m: int | None = None, *, dtype: DType | None = None, device: Device | None = None, index: Index  # noqa: ARG001
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    index: Index,
 ) -> Value:
     """The identity matrix."""
     return ops.eq(index[0], index[1])
@@ -246,7 +274,7 @@ def triu(input: Value, diagonal: int = 0, *, index: Index) -> Value:
 
 
 def _check_matrix(name: str, index: Sequence[Value]) -> None:
-    if len(index) < 2:  # noqa: PLR2004
+    if len(index) < 2:
         msg = f"{name}: expected a matrix or a batch of matrices, found a {len(index)}-d tensor"
         raise ShapeError(msg)
 
@@ -270,7 +298,7 @@ empty.sample(_size_samples)
 def _full_samples() -> Iterator[Sample]:
     yield sample((2, 3), 1.5)
     yield sample((2, 3), 7)
-    yield sample((), True)  # noqa: FBT003
+    yield sample((), True)
     yield sample((4,), 2, dtype=dtypes.bfloat16)
     yield bad(ShapeError, "negative", (2, -1), 0)
 

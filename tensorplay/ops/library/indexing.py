@@ -13,6 +13,7 @@ from tensorplay.core.errors import DataNeededError, DTypeError, IndexRangeError,
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.declare import index as declare_index
 from tensorplay.ops.declare import structured
+from tensorplay.ops.gradient import Result
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
 from tensorplay.ops.monoids import SUM
 from tensorplay.ops.registry import tp
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ def _check_indices(name: str, indices: Sequence[Any]) -> None:
             raise DTypeError(msg)
 
 
-def _read_indices(geometry: _Geometry, indices: Sequence[Any], input: TensorMeta, i: Indices, read: Read) -> list[Any]:
+def _read_indices(
+    geometry: _Geometry, indices: Sequence[Any], input: TensorMeta, i: Indices, read: Read
+) -> list[Any]:
     """The place in the input of an element of the result."""
     inner, outer = geometry.split(i)
     places: list[Any] = [None] * input.ndim
@@ -71,7 +74,8 @@ def _read_indices(geometry: _Geometry, indices: Sequence[Any], input: TensorMeta
     for d in geometry.dims:
         own = indices[d].shape
         seen = [
-            0 if size == 1 else place for size, place in zip(own, inner[len(inner) - len(own) :], strict=True)
+            0 if size == 1 else place
+            for size, place in zip(own, inner[len(inner) - len(own) :], strict=True)
         ]
         places[d] = read(f"indices.{d}", seen, input.shape[d])
     return places
@@ -112,17 +116,17 @@ def _out_of_range(error: IndexError, input: Any) -> str:  # noqa: ANN401  # an a
 @index.gradient("input")
 def _index_gradient(grad: Tensor, input: TensorMeta, indices: Sequence[Tensor | None]) -> Tensor:
     zeros = tp.zeros(input.shape, dtype=grad.dtype)
-    return index_put(zeros, indices, grad, True)  # type: ignore[no-any-return]  # noqa: FBT003
+    return index_put(zeros, indices, grad, True)
 
 
 @index.tangent
-def _index_tangent(operator: Any, values: Any, result: Any, tangents: Any) -> Any:  # noqa: ANN401
+def _index_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401
     del operator, result
     return None if tangents[0] is None else index(tangents[0], values[1])
 
 
 def _put_meta(
-    input: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool  # noqa: FBT001
+    input: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool
 ) -> TensorMeta:
     del accumulate
     _check_indices("index_put", indices)
@@ -140,13 +144,16 @@ def _check_values(geometry: _Geometry, input: Any, values: Any) -> None:  # noqa
 
 
 def _put_form(
-    input: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool  # noqa: FBT001
+    input: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool
 ) -> Scatter:
     geometry = _geometry("index_put", input, indices)
     own = values.shape
 
     def value_place(i: Indices) -> Indices:
-        return [0 if size == 1 else place for size, place in zip(own, i[len(i) - len(own) :], strict=True)]
+        return [
+            0 if size == 1 else place
+            for size, place in zip(own, i[len(i) - len(own) :], strict=True)
+        ]
 
     return Scatter(
         "input", "values", geometry.result,
@@ -157,7 +164,7 @@ def _put_form(
 
 @declare_index(meta=_put_meta, form=_put_form, method=True, inplace=True)
 def index_put(
-    input: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False  # noqa: FBT001, FBT002
+    input: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
 ) -> Array:
     """`input` with `values` at `indices`; with `accumulate` they are added, equal places adding up.
 
@@ -183,21 +190,21 @@ def index_put(
 
 @index_put.gradient("input")
 def _put_gradient_input(
-    grad: Tensor, indices: Sequence[Tensor | None], values: TensorMeta, accumulate: bool  # noqa: FBT001
+    grad: Tensor, indices: Sequence[Tensor | None], values: TensorMeta, accumulate: bool
 ) -> Tensor:
     if accumulate:
         return grad
     zeros = tp.zeros((1,) * len(values.shape), dtype=grad.dtype)
-    return index_put(grad, indices, zeros)  # type: ignore[no-any-return]
+    return index_put(grad, indices, zeros)
 
 
 @index_put.gradient("values")
 def _put_gradient_values(grad: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    return index(grad, indices)  # type: ignore[no-any-return]
+    return index(grad, indices)
 
 
 @index_put.tangent
-def _put_tangent(operator: Any, values: Any, result: Any, tangents: Any) -> Any:  # noqa: ANN401
+def _put_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401
     del operator, result
     base, indices, put, accumulate = values
     integers = [each for each in indices if each is not None]
@@ -244,11 +251,13 @@ def _put_samples() -> Iterator[Sample]:
     apart = Arg((2,), dtypes.int64, values=[-1, 0])
     yield sample(x, (apart,), Arg((2, 4)))
     yield sample(x, (apart,), Arg((4,)))
-    yield sample(x, (Arg((3,), dtypes.int64, values=[1, 1, 0]),), Arg((3, 4)), True)  # noqa: FBT003
-    yield sample(x, (None, _ROWS), Arg(()), True)  # noqa: FBT003
+    yield sample(x, (Arg((3,), dtypes.int64, values=[1, 1, 0]),), Arg((3, 4)), True)
+    yield sample(x, (None, _ROWS), Arg(()), True)
     yield sample(x, (apart, apart), Arg((2,)))
     yield bad(ShapeError, "do not fit", x, (_ROWS,), Arg((2, 3, 4)))
-    yield bad(IndexRangeError, "out of bounds", x, (Arg((1,), dtypes.int64, values=[-4]),), Arg((4,)))
+    yield bad(
+        IndexRangeError, "out of bounds", x, (Arg((1,), dtypes.int64, values=[-4]),), Arg((4,))
+    )
 
 
 @nonzero.sample

@@ -12,6 +12,7 @@ from tensorplay.core import dtypes, layout
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.declare import composite, structured
+from tensorplay.ops.gradient import Result
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 
 def _matmul_shape(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
@@ -65,7 +66,9 @@ def matmul(input: Array, other: Array) -> Array:
     if dtype.kind == "b":
         np.matmul(input, other, out=result)
     elif dtype.compute is not dtype:
-        wide = quiet(np.matmul, input.astype(dtype.compute.numpy), other.astype(dtype.compute.numpy))
+        wide = quiet(
+            np.matmul, input.astype(dtype.compute.numpy), other.astype(dtype.compute.numpy)
+        )
         result[...] = wide
     else:
         quiet(np.matmul, input, other, out=result)
@@ -77,10 +80,12 @@ def _matmul_input(grad: Tensor, other: Tensor, input: TensorMeta) -> Tensor:
     if input.ndim == 1:
         if other.ndim == 1:
             return grad * other
-        return matmul(other, grad.unsqueeze(-1)).squeeze(-1) if other.ndim > 2 else matmul(other, grad)  # type: ignore[no-any-return]  # noqa: PLR2004
+        return (
+            matmul(other, grad.unsqueeze(-1)).squeeze(-1) if other.ndim > 2 else matmul(other, grad)
+        )
     if other.ndim == 1:
         return grad.unsqueeze(-1) * other
-    return matmul(grad, _turned(other))  # type: ignore[no-any-return]
+    return matmul(grad, _turned(other))
 
 
 @matmul.gradient("other")
@@ -91,15 +96,17 @@ def _matmul_other(grad: Tensor, input: Tensor, other: TensorMeta) -> Tensor:
         return (grad.unsqueeze(-1) * input).sum(tuple(range(input.ndim - 1)))
     if input.ndim == 1:
         return input.unsqueeze(-1) * grad.unsqueeze(-2)
-    return matmul(_turned(input), grad)  # type: ignore[no-any-return]
+    return matmul(_turned(input), grad)
 
 
 def _turned(x: Tensor) -> Tensor:
-    return x.t() if x.ndim == 2 else x.transpose(-2, -1)  # noqa: PLR2004
+    return x.t() if x.ndim == 2 else x.transpose(-2, -1)
 
 
 @matmul.tangent
-def _matmul_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+def _matmul_tangent(
+    operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
+) -> Any:  # noqa: ANN401
     del operator, result
     input, other = values
     left, right = tangents
@@ -123,19 +130,21 @@ def _matmul_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4), layout="transposed"), Arg((4, 5), layout="strided"))
     yield sample(Arg((3, 0)), Arg((0, 5)))
     yield sample(Arg((3, 4), dtypes.bfloat16), Arg((4, 5), dtypes.bfloat16))
-    yield sample(Arg((3, 4), dtypes.int64, low=-9, high=9), Arg((4, 5), dtypes.int64, low=-9, high=9))
+    yield sample(
+        Arg((3, 4), dtypes.int64, low=-9, high=9), Arg((4, 5), dtypes.int64, low=-9, high=9)
+    )
     yield bad(ShapeError, "do not fit", Arg((3, 4)), Arg((3, 4)))
     yield bad(DTypeError, "one dtype", Arg((3, 4)), Arg((4, 5), dtypes.float64))
 
 
 def _product(name: str, ranks: tuple[int, int], doc: str) -> Operator:
-    """matmul of fixed ranks."""
+    """Matmul of fixed ranks."""
 
     def declared(input: Tensor, other: Tensor) -> Tensor:
         if (input.ndim, other.ndim) != ranks:
             msg = f"{name}: expected a {ranks[0]}-d and a {ranks[1]}-d tensor, found {input.ndim}-d and {other.ndim}-d"
             raise ShapeError(msg)
-        return matmul(input, other)  # type: ignore[no-any-return]
+        return matmul(input, other)
 
     declared.__name__, declared.__doc__ = name, doc
     operator = composite(method=True)(declared)
@@ -170,7 +179,7 @@ def _outer_samples() -> Iterator[Sample]:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`."""
     product = matmul(input, weight.t())
-    return product if bias is None else product + bias  # type: ignore[no-any-return]
+    return product if bias is None else product + bias
 
 
 @linear.sample

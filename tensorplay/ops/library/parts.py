@@ -13,12 +13,11 @@ from tensorplay import _C
 from tensorplay.core import dtypes, layout
 from tensorplay.core.errors import ArgumentValueError, DimensionError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.declare import composite, declare, index, structured
+from tensorplay.ops.declare import composite, index, structured
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
-from tensorplay.ops.kinds.pointwise import dtype_of
-from tensorplay.ops.kinds.view import StridedView, ViewMap
-from tensorplay.ops.library.views import expand, permute, reshape, view
+from tensorplay.ops.kinds.view import ViewMap
+from tensorplay.ops.library.views import expand, reshape
 from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 # ---- slices and indices --------------------------------------------------------------------------------------------------------
 
@@ -52,7 +51,7 @@ def _check_step(step: int) -> None:
 
 
 @declare_view(scatter="slice_scatter", method=False, public=False)
-def slice(  # noqa: A001  # PyTorch's name
+def slice(  # PyTorch's name
     input: TensorMeta, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> ViewMap:
     """Elements `start:end:step` along a dimension."""
@@ -67,7 +66,7 @@ def slice(  # noqa: A001  # PyTorch's name
     return ViewMap(shape, lambda i: [*i[:place], i[place] * step + first, *i[place + 1 :]])
 
 
-def _slice_pieces(  # noqa: PLR0913, PLR0917  # the operator's parameters
+def _slice_pieces(  # the operator's parameters
     input: TensorMeta, src: TensorMeta, dim: int, start: int | None, end: int | None, step: int
 ) -> Pieces:
     place = layout.normalize_dim("slice_scatter", dim, input.ndim)
@@ -104,14 +103,21 @@ def _like_base(form: Callable[..., Pieces]) -> Callable[..., TensorMeta]:
 
 
 @index(meta=_like_base(_slice_pieces), form=_slice_pieces, method=True, linear=True)
-def slice_scatter(  # noqa: PLR0913, PLR0917
-    input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+def slice_scatter(
+    input: Array,
+    src: Array,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Array:
     """`input` with the elements `start:end:step` along `dim` replaced by `src`."""
     _check_step(step)
     place = layout.normalize_dim("slice_scatter", dim, input.ndim)
     first, last = slice_bounds(input.shape[place], start, end)
-    return _replaced(input, src, (builtins.slice(None),) * place + (builtins.slice(first, last, step),))
+    return _replaced(
+        input, src, (builtins.slice(None),) * place + (builtins.slice(first, last, step),)
+    )
 
 
 def _replaced(input: Array, src: Array, where: Any) -> Array:  # noqa: ANN401  # a NumPy index
@@ -124,16 +130,18 @@ def _replaced(input: Array, src: Array, where: Any) -> Array:  # noqa: ANN401  #
 
 
 @slice_scatter.gradient("input")
-def _slice_scatter_input(  # noqa: PLR0913, PLR0917
+def _slice_scatter_input(
     grad: Tensor, src: TensorMeta, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
     zeros = tp.zeros(src.shape, dtype=src.dtype)
-    return slice_scatter(grad, zeros, dim, start, end, step)  # type: ignore[no-any-return]
+    return slice_scatter(grad, zeros, dim, start, end, step)
 
 
 @slice_scatter.gradient("src")
-def _slice_scatter_src(grad: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return slice(grad, dim, start, end, step)  # type: ignore[no-any-return]
+def _slice_scatter_src(
+    grad: Tensor, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    return slice(grad, dim, start, end, step)
 
 
 @composite(method=True)
@@ -145,7 +153,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     if first < 0 or length < 0 or first + length > size:
         msg = f"narrow: [{start}, {start + length}) leaves dimension {dim} of size {size}"
         raise IndexRangeError(msg)
-    return slice(input, place, first, first + length)  # type: ignore[no-any-return]
+    return slice(input, place, first, first + length)
 
 
 def _selected(name: str, input: TensorMeta, dim: int, index: int) -> tuple[int, int]:
@@ -172,7 +180,9 @@ def _select_pieces(input: TensorMeta, src: TensorMeta, dim: int, index: int) -> 
     place, where = _selected("select_scatter", input, dim, index)
     _check_src("select_scatter", src, [*input.shape[:place], *input.shape[place + 1 :]])
     inside = Piece(
-        "src", lambda i: [Condition(i[place], where, where + 1)], lambda i: [*i[:place], *i[place + 1 :]]
+        "src",
+        lambda i: [Condition(i[place], where, where + 1)],
+        lambda i: [*i[:place], *i[place + 1 :]],
     )
     return Pieces(input.shape, (inside, _rest("input")))
 
@@ -186,12 +196,12 @@ def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
 
 @select_scatter.gradient("input")
 def _select_scatter_input(grad: Tensor, src: TensorMeta, dim: int, index: int) -> Tensor:
-    return select_scatter(grad, tp.zeros(src.shape, dtype=src.dtype), dim, index)  # type: ignore[no-any-return]
+    return select_scatter(grad, tp.zeros(src.shape, dtype=src.dtype), dim, index)
 
 
 @select_scatter.gradient("src")
 def _select_scatter_src(grad: Tensor, dim: int, index: int) -> Tensor:
-    return select(grad, dim, index)  # type: ignore[no-any-return]
+    return select(grad, dim, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +218,12 @@ class _Diagonal:
 def _diagonal_of(name: str, input: TensorMeta, offset: int, dim1: int, dim2: int) -> _Diagonal:
     a = layout.normalize_dim(name, dim1, input.ndim)
     b = layout.normalize_dim(name, dim2, input.ndim)
-    if a == b or input.ndim < 2:  # noqa: PLR2004
+    if a == b or input.ndim < 2:
         msg = f"{name}: dim1 and dim2 must be two different dimensions, found {dim1} and {dim2} of {input.ndim}"
         raise DimensionError(msg)
     row, column = (0, offset) if offset >= 0 else (-offset, 0)
     length = min(input.shape[a] - row, input.shape[b] - column)
-    return _Diagonal(a, b, row, column, length if length > 0 else 0)
+    return _Diagonal(a, b, row, column, max(0, length))
 
 
 @declare_view(scatter="diagonal_scatter")
@@ -232,7 +242,9 @@ def diagonal(input: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -
     return ViewMap([*(input.shape[k] for k in kept), found.length], source)
 
 
-def _diagonal_pieces(input: TensorMeta, src: TensorMeta, offset: int, dim1: int, dim2: int) -> Pieces:
+def _diagonal_pieces(
+    input: TensorMeta, src: TensorMeta, offset: int, dim1: int, dim2: int
+) -> Pieces:
     found = _diagonal_of("diagonal_scatter", input, offset, dim1, dim2)
     kept = [k for k in range(input.ndim) if k not in {found.dim1, found.dim2}]
     _check_src("diagonal_scatter", src, [*(input.shape[k] for k in kept), found.length])
@@ -246,7 +258,9 @@ def _diagonal_pieces(input: TensorMeta, src: TensorMeta, offset: int, dim1: int,
 
 
 @index(meta=_like_base(_diagonal_pieces), form=_diagonal_pieces, method=True, linear=True)
-def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+def diagonal_scatter(
+    input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Array:
     """`input` with a diagonal replaced by `src`."""
     result = np.array(input, order="C")
     moved = np.moveaxis(result, (dim1, dim2), (-2, -1))
@@ -254,22 +268,24 @@ def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, d
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     row, column = (0, offset) if offset >= 0 else (-offset, 0)
     steps = np.arange(length)
-    if moved.shape[:-2] + (length,) != src.shape:
-        msg = f"diagonal_scatter: src has shape {src.shape}, the diagonal {moved.shape[:-2] + (length,)}"
+    if (*moved.shape[:-2], length) != src.shape:
+        msg = f"diagonal_scatter: src has shape {src.shape}, the diagonal {(*moved.shape[:-2], length)}"
         raise ShapeError(msg)
     moved[..., steps + row, steps + column] = src
     return result
 
 
 @diagonal_scatter.gradient("input")
-def _diagonal_scatter_input(grad: Tensor, src: TensorMeta, offset: int, dim1: int, dim2: int) -> Tensor:
+def _diagonal_scatter_input(
+    grad: Tensor, src: TensorMeta, offset: int, dim1: int, dim2: int
+) -> Tensor:
     zeros = tp.zeros(src.shape, dtype=src.dtype)
-    return diagonal_scatter(grad, zeros, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return diagonal_scatter(grad, zeros, offset, dim1, dim2)
 
 
 @diagonal_scatter.gradient("src")
 def _diagonal_scatter_src(grad: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return diagonal(grad, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return diagonal(grad, offset, dim1, dim2)
 
 
 # ---- windows and raw strides ------------------------------------------------------------------------------------
@@ -286,7 +302,7 @@ def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
     shape = list(input.shape) or [1]
     shape[place] = (own - size) // step + 1
     if not input.ndim:
-        return ViewMap([size], lambda i: [], (1,))  # noqa: ARG005
+        return ViewMap([size], lambda i: [], (1,))
     return ViewMap(
         [*shape, size], lambda i: [*i[:place], i[place] * step + i[-1], *i[place + 1 : -1]]
     )
@@ -316,17 +332,21 @@ def unfold_backward(input: Array, input_sizes: Size, dimension: int, size: int, 
 
 
 @unfold.gradient("input")
-def _unfold_gradient(grad: Tensor, input: TensorMeta, dimension: int, size: int, step: int) -> Tensor:
+def _unfold_gradient(
+    grad: Tensor, input: TensorMeta, dimension: int, size: int, step: int
+) -> Tensor:
     place = layout.normalize_dim("unfold", dimension, input.ndim)
-    return unfold_backward(grad, input.shape, place, size, step)  # type: ignore[no-any-return]
+    return unfold_backward(grad, input.shape, place, size, step)
 
 
 @unfold_backward.gradient("input")
 def _unfold_backward_gradient(grad: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return unfold(grad, dimension, size, step)  # type: ignore[no-any-return]
+    return unfold(grad, dimension, size, step)
 
 
-def _strided_source(input: TensorMeta, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> ViewMap:
+def _strided_source(
+    input: TensorMeta, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> ViewMap:
     """The index map over a contiguous input: the element with that number in memory."""
     first = 0 if storage_offset is None else storage_offset - input.offset
     inner = layout.contiguous_strides(input.shape)
@@ -343,14 +363,12 @@ def _strided_source(input: TensorMeta, size: Sequence[int], stride: Sequence[int
     return ViewMap(tuple(size), source, tuple(stride))
 
 
+@declare_view(scatter="as_strided_scatter", strided=True)
 def as_strided(
     input: TensorMeta, size: Size, stride: Size, storage_offset: int | None = None
 ) -> ViewMap:
     """A view of the storage with these strides, from the element `storage_offset` of the storage (default: the tensor's)."""
     return _strided_source(input, size, stride, storage_offset)
-
-
-as_strided = declare(as_strided, StridedView(as_strided, inverse=None, scatter="as_strided_scatter", copies=False), method=True)
 
 
 def _offset_of(array: Array) -> int:
@@ -377,17 +395,24 @@ def as_strided_scatter(
 
 
 @as_strided_scatter.gradient("input")
-def _as_strided_scatter_input(  # noqa: PLR0913, PLR0917
-    grad: Tensor, src: TensorMeta, size: Size, stride: Size, storage_offset: int | None, input: TensorMeta
+def _as_strided_scatter_input(
+    grad: Tensor,
+    src: TensorMeta,
+    size: Size,
+    stride: Size,
+    storage_offset: int | None,
+    input: TensorMeta,
 ) -> Tensor:
     mask = tp.ones(input.shape, dtype=grad.dtype)
     zeros = tp.zeros(src.shape, dtype=grad.dtype)
-    return grad * as_strided_scatter(mask, zeros, size, stride, storage_offset)  # type: ignore[no-any-return]
+    return grad * as_strided_scatter(mask, zeros, size, stride, storage_offset)
 
 
 @as_strided_scatter.gradient("src")
-def _as_strided_scatter_src(grad: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return as_strided(grad.contiguous(), size, stride, storage_offset)  # type: ignore[no-any-return]
+def _as_strided_scatter_src(
+    grad: Tensor, size: Size, stride: Size, storage_offset: int | None
+) -> Tensor:
+    return as_strided(grad.contiguous(), size, stride, storage_offset)
 
 
 def _adjoint_meta(input: TensorMeta, sizes: Sequence[int], *_: object) -> TensorMeta:
@@ -395,7 +420,7 @@ def _adjoint_meta(input: TensorMeta, sizes: Sequence[int], *_: object) -> Tensor
 
 
 @structured(meta=_adjoint_meta, public=False, linear=True)
-def as_strided_backward(  # noqa: PLR0913, PLR0917
+def as_strided_backward(
     input: Array, sizes: Size, strides: Size, size: Size, stride: Size, first: int
 ) -> Array:
     """The adjoint of as_strided of a tensor with these sizes and strides: elements that were read twice add up.
@@ -416,30 +441,32 @@ def _as_strided_gradient(
     grad: Tensor, input: TensorMeta, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
     first = 0 if storage_offset is None else storage_offset - input.offset
-    return as_strided_backward(grad, input.shape, input.strides, size, stride, first)  # type: ignore[no-any-return]
+    return as_strided_backward(grad, input.shape, input.strides, size, stride, first)
 
 
 @as_strided_backward.gradient("input")
-def _as_strided_backward_gradient(  # noqa: PLR0913, PLR0917
+def _as_strided_backward_gradient(
     grad: Tensor, sizes: Size, strides: Size, size: Size, stride: Size, first: int
 ) -> Tensor:
     """Gather through the same map: lay the gradient out as the tensor was, then take the view."""
     low, high = layout.extent(sizes, strides, 0)
     memory = tp.zeros((high - low + 1,), dtype=grad.dtype)
     laid = as_strided_scatter(memory, grad, sizes, strides, -low)
-    return as_strided(laid, size, stride, first - low)  # type: ignore[no-any-return]
+    return as_strided(laid, size, stride, first - low)
 
 
 # ---- copies by an index map ---------------------------------------------------------------------------------------
 
 
-@declare_view(inverse=lambda input, dims: ("flip", (dims,)), copies=True)  # noqa: ARG005
+@declare_view(inverse=lambda input, dims: ("flip", (dims,)), copies=True)
 def flip(input: TensorMeta, dims: Sizes) -> ViewMap:
     """The order of elements reversed along dimensions (a copy)."""
     turned = layout.normalize_dims("flip", dims, input.ndim)
     return ViewMap(
         input.shape,
-        lambda i: [input.shape[k] - 1 - place if k in turned else place for k, place in enumerate(i)],
+        lambda i: [
+            input.shape[k] - 1 - place if k in turned else place for k, place in enumerate(i)
+        ],
     )
 
 
@@ -452,7 +479,7 @@ def _rolled(input: TensorMeta, shifts: Sequence[int], dims: Sequence[int]) -> di
 
 
 @declare_view(
-    inverse=lambda input, shifts, dims: ("roll", (tuple(-each for each in shifts), dims)),  # noqa: ARG005
+    inverse=lambda input, shifts, dims: ("roll", (tuple(-each for each in shifts), dims)),
     copies=True,
     name="roll_dims",
     method=False,
@@ -463,7 +490,10 @@ def roll_dims(input: TensorMeta, shifts: Size, dims: Size) -> ViewMap:
     moved = _rolled(input, shifts, dims)
     return ViewMap(
         input.shape,
-        lambda i: [(place - moved[k]) % input.shape[k] if k in moved else place for k, place in enumerate(i)],
+        lambda i: [
+            (place - moved[k]) % input.shape[k] if k in moved else place
+            for k, place in enumerate(i)
+        ],
     )
 
 
@@ -471,8 +501,8 @@ def roll_dims(input: TensorMeta, shifts: Size, dims: Size) -> ViewMap:
 def roll(input: Tensor, shifts: Size, dims: Dims = None) -> Tensor:
     """Elements moved along dimensions; without `dims`, in the flattened tensor."""
     if dims is None:
-        return reshape(roll_dims(reshape(input, (-1,)), shifts, (0,)), input.shape)  # type: ignore[no-any-return]
-    return roll_dims(input, shifts, dims)  # type: ignore[no-any-return]
+        return reshape(roll_dims(reshape(input, (-1,)), shifts, (0,)), input.shape)
+    return roll_dims(input, shifts, dims)
 
 
 @composite(method=True)
@@ -486,14 +516,14 @@ def repeat(input: Tensor, repeats: Sizes) -> Tensor:
     apart = [size for pair in zip((1,) * len(shape), shape, strict=True) for size in pair]
     wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
     merged = [count * size for count, size in zip(repeats, shape, strict=True)]
-    return reshape(expand(reshape(input, apart), wide), merged)  # type: ignore[no-any-return]
+    return reshape(expand(reshape(input, apart), wide), merged)
 
 
 @composite(method=True)
 def tile(input: Tensor, dims: Sizes) -> Tensor:
     """As `repeat`, with missing leading counts taken as 1."""
     counts = (1,) * (input.ndim - len(dims)) + tuple(dims)
-    return repeat(input, counts)  # type: ignore[no-any-return]
+    return repeat(input, counts)
 
 
 # ---- several parts --------------------------------------------------------------------------------------------------
@@ -587,10 +617,14 @@ def _select_samples() -> Iterator[Sample]:
 select_scatter.sample(_samples((_X, Arg((3, 5)), 1, 2), (_T, Arg((3, 4)), -1, -1)))
 narrow.sample(_samples((_X, 1, 1, 2), (_X, -1, -2, 2)))
 diagonal.sample(_samples((_X,), (_X, 1, 1, 2), (_X, -1, 2, 0), (Arg((2, 2)), 5)))
-diagonal_scatter.sample(_samples((Arg((3, 4)), Arg((3,))), (Arg((3, 4)), Arg((2,)), -1), (_X, Arg((3, 4)), 1, 1, 2)))
+diagonal_scatter.sample(
+    _samples((Arg((3, 4)), Arg((3,))), (Arg((3, 4)), Arg((2,)), -1), (_X, Arg((3, 4)), 1, 1, 2))
+)
 unfold.sample(_samples((_X, 2, 3, 2), (_X, 0, 2, 1), (Arg((7,)), 0, 3, 3)))
 unfold_backward.sample(_samples((Arg((3, 4, 2, 3)), (3, 4, 5), 2, 3, 2)))
-as_strided.sample(_samples((_X, (2, 3), (5, 1), 2), (_X, (4, 3), (1, 1)), (Arg((6,)), (2, 2), (3, 1))))
+as_strided.sample(
+    _samples((_X, (2, 3), (5, 1), 2), (_X, (4, 3), (1, 1)), (Arg((6,)), (2, 2), (3, 1)))
+)
 as_strided_scatter.sample(_samples((_X, Arg((2, 3)), (2, 3), (5, 1), 2)))
 as_strided_backward.sample(_samples((Arg((4, 3)), (3, 4, 5), (20, 5, 1), (4, 3), (1, 1), 0)))
 flip.sample(_samples((_X, (0,)), (_T, (1, -1)), (Arg((0, 2)), (0,))))
@@ -598,6 +632,6 @@ roll_dims.sample(_samples((_X, (1,), (2,)), (_X, (1, -2), (0, 1))))
 roll.sample(_samples((_X, 1, 2), (_X, 7)))
 repeat.sample(_samples((Arg((2, 3)), (2, 2)), (Arg((2, 3)), (2, 1, 3))))
 tile.sample(_samples((Arg((2, 3)), (2,))))
-unbind.sample(_samples((_X, 1),))
+unbind.sample(_samples((_X, 1)))
 split.sample(_samples((_X, 2, 1), (_X, (1, 3), 1)))
-chunk.sample(_samples((_X, 2, 2),))
+chunk.sample(_samples((_X, 2, 2)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 _RANDOM = "it draws random numbers"
 
@@ -77,18 +77,18 @@ def _float_result(name: str, dtype: DType) -> DType:
 
 @pointwise(
     shape=_sized, public=False, not_differentiable=_RANDOM,
-    result=lambda seed, offset, size, dtype: _float_result("rand", dtype),  # noqa: ARG005
+    result=lambda seed, offset, size, dtype: _float_result("rand", dtype),
 )  # fmt: skip
-def uniform_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linear) -> Value:  # noqa: ARG001
+def uniform_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linear) -> Value:
     """Uniform numbers in [0, 1) of a random state."""
     return _unit(ops.philox(seed, offset, linear), dtype)
 
 
 @pointwise(
     shape=_sized, public=False, not_differentiable=_RANDOM,
-    result=lambda seed, offset, size, dtype: _float_result("randn", dtype),  # noqa: ARG005
+    result=lambda seed, offset, size, dtype: _float_result("randn", dtype),
 )  # fmt: skip
-def normal_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linear) -> Value:  # noqa: ARG001
+def normal_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linear) -> Value:
     """Standard normal numbers of a random state (Box and Muller, 1958)."""
     bits = ops.philox(seed, offset, linear)
     compute, width = (dtypes.float64, 32) if dtype is dtypes.float64 else (dtypes.float32, 24)
@@ -100,10 +100,16 @@ def normal_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linea
 
 @pointwise(
     shape=_sized, public=False, not_differentiable=_RANDOM,
-    result=lambda seed, offset, size, low, high, dtype: dtype,  # noqa: ARG005
+    result=lambda seed, offset, size, low, high, dtype: dtype,
 )  # fmt: skip
-def integers_from(  # noqa: PLR0913, PLR0917
-    seed: Raw, offset: Raw, size: Sizes, low: int, high: int, dtype: DType, linear: Linear  # noqa: ARG001
+def integers_from(
+    seed: Raw,
+    offset: Raw,
+    size: Sizes,
+    low: int,
+    high: int,
+    dtype: DType,
+    linear: Linear,
 ) -> Value:
     """Integers in [low, high) of a random state; the bias is below `(high - low) / 2**64`."""
     bits = ops.philox(seed, offset, linear)
@@ -112,7 +118,11 @@ def integers_from(  # noqa: PLR0913, PLR0917
 
 @composite(factory=True)
 def rand(
-    size: Sizes, *, dtype: DType | None = None, device: Device | None = None, generator: Generator | None = None
+    size: Sizes,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Uniform random numbers in [0, 1)."""
     seed, offset = _state(generator)
@@ -125,7 +135,11 @@ def _placed(tensor: Tensor, device: Device | None) -> Tensor:
 
 @composite(factory=True)
 def randn(
-    size: Sizes, *, dtype: DType | None = None, device: Device | None = None, generator: Generator | None = None
+    size: Sizes,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Standard normal random numbers."""
     seed, offset = _state(generator)
@@ -133,7 +147,7 @@ def randn(
 
 
 @composite(factory=True)
-def randint(  # noqa: PLR0913
+def randint(
     low: int, high: object = None, size: object = None, *, dtype: DType | None = None,
     device: Device | None = None, generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
@@ -145,23 +159,33 @@ def randint(  # noqa: PLR0913
         raise ArgumentValueError(msg)
     shape: Any = size
     seed, offset = _state(generator)
-    return _placed(integers_from(seed, offset, tuple(shape), low, high, dtype or dtypes.int64), device)
+    return _placed(
+        integers_from(seed, offset, tuple(shape), low, high, dtype or dtypes.int64), device
+    )
 
 
 @composite(factory=True)
 def rand_like(
-    input: Tensor, *, dtype: DType | None = None, device: Device | None = None, generator: Generator | None = None
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Uniform random numbers with the shape and dtype of `input`."""
-    return rand(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)  # type: ignore[no-any-return]
+    return rand(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)
 
 
 @composite(factory=True)
 def randn_like(
-    input: Tensor, *, dtype: DType | None = None, device: Device | None = None, generator: Generator | None = None
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Standard normal random numbers with the shape and dtype of `input`."""
-    return randn(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)  # type: ignore[no-any-return]
+    return randn(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)
 
 
 @composite()
@@ -178,7 +202,7 @@ def _permutation_meta(input: TensorMeta, n: int) -> TensorMeta:
 @structured(meta=_permutation_meta, public=False, not_differentiable=_RANDOM)
 def permutation_from(input: Array, n: int) -> Array:
     """A random permutation of `0 … n - 1` of a random state: the order of 64-bit random keys."""
-    from tensorplay.ops.arrays import philox  # noqa: PLC0415  # the instruction's own function
+    from tensorplay.ops.arrays import philox  # the instruction's own function
 
     keys = philox(input[0], input[1], np.arange(n, dtype=np.int64))
     return np.asarray(np.argsort(keys, kind="stable"), np.int64)
@@ -196,13 +220,15 @@ def uniform(
     input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Uniform random numbers in `[low, high)` with the shape and dtype of `input`."""
-    return rand_like(input, generator=generator) * (high - low) + low  # type: ignore[no-any-return]
+    return rand_like(input, generator=generator) * (high - low) + low
 
 
 @composite(public=False, inplace=True)
-def normal(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def normal(
+    input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Normal random numbers with the shape and dtype of `input`."""
-    return randn_like(input, generator=generator) * std + mean  # type: ignore[no-any-return]
+    return randn_like(input, generator=generator) * std + mean
 
 
 # ---- samples ----------------------------------------------------------------------------------------------------------

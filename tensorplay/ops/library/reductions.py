@@ -12,6 +12,7 @@ from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, reduction
+from tensorplay.ops.gradient import Result
 from tensorplay.ops.kinds.reduction import (
     always_bool,
     always_int64,
@@ -34,24 +35,30 @@ if TYPE_CHECKING:
 
 
 @reduction(SUM, result=integers_to_int64, linear=True)
-def sum(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: A001, FBT001, FBT002
+def sum(
+    input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Value:
     """The sum over dimensions (all by default); bool and integers sum to int64."""
     return input
 
 
 @reduction(SUM, result=floating_only, linear=True, after=lambda total, count: total / count)
-def mean(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: FBT001, FBT002
+def mean(
+    input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Value:
     """The mean over dimensions (all by default); of nothing it is NaN."""
     return input
 
 
 @reduction(PROD, result=integers_to_int64)
-def prod(input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Value:  # noqa: FBT001, FBT002
+def prod(
+    input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Value:
     """The product over dimensions (all by default); bool and integers multiply to int64."""
     return input
 
 
-def spread(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+def spread(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     """A reduction's gradient along the reduced dimensions again: the adjoint of a sum."""
     if dim and not keepdim and input.ndim:
         for each in sorted(layout.normalize_dims("sum", dim, input.ndim)):
@@ -60,16 +67,20 @@ def spread(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: 
 
 
 @sum.gradient("input")
-def _sum_gradient(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+def _sum_gradient(
+    grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor:
     return spread(grad, input, dim, keepdim)
 
 
 @mean.gradient("input")
-def _mean_gradient(grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+def _mean_gradient(
+    grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor:
     return spread(grad, input, dim, keepdim) / reduced_count(input, dim)
 
 
-def reduced_count(input: TensorMeta, dim: Sequence[int] | None) -> int:  # noqa: A002
+def reduced_count(input: TensorMeta, dim: Sequence[int] | None) -> int:
     """How many elements are reduced to one."""
     if not dim:
         return input.numel
@@ -79,7 +90,7 @@ def reduced_count(input: TensorMeta, dim: Sequence[int] | None) -> int:  # noqa:
 
 
 @prod.gradient("input")
-def _prod_gradient(grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+def _prod_gradient(grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     """The product of the others, by products of what comes before and after: exact with zeros."""
     meta = input.tensor_meta
     dims = layout.normalize_dims("prod", dim, meta.ndim) if dim else tuple(range(meta.ndim))
@@ -90,7 +101,9 @@ def _prod_gradient(grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepd
     moved = input.permute(order)
     flat = moved.reshape((*(meta.shape[i] for i in kept), math.prod(meta.shape[i] for i in dims)))
     others = _products_of_others(flat)
-    back = others.reshape([meta.shape[i] for i in order]).permute([order.index(i) for i in range(meta.ndim)])
+    back = others.reshape([meta.shape[i] for i in order]).permute(
+        [order.index(i) for i in range(meta.ndim)]
+    )
     return spread(grad, meta, dim, keepdim) * back
 
 
@@ -109,7 +122,7 @@ def _products_of_others(x: Tensor) -> Tensor:
 def _shifted(x: Tensor, distance: int) -> Tensor:
     """Element `i` becomes element `i + distance`; ones come in."""
     n = x.shape[-1]
-    from tensorplay.ops.registry import tp  # noqa: PLC0415  # cat and ones belong to other families
+    from tensorplay.ops.registry import tp  # cat and ones belong to other families
 
     size = builtins.min(n, distance if distance > 0 else -distance)
     ones = tp.ones((*x.shape[:-1], size), dtype=x.dtype)
@@ -121,14 +134,16 @@ def _shifted(x: Tensor, distance: int) -> Tensor:
 
 
 @prod.tangent
-def _prod_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+def _prod_tangent(
+    operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
+) -> Any:  # noqa: ANN401
     del operator, result
-    input: Any = values[0]  # noqa: A001
+    input: Any = values[0]
     tangent = tangents[0]
     if tangent is None:
         return None
     ones = sum(tangent, values[1], values[2]) * 0 + 1
-    partial = _prod_gradient(ones, input, values[1], bool(values[2]))  # type: ignore[arg-type]  # bound dims
+    partial = _prod_gradient(ones, input, values[1], bool(values[2]))
     return sum(partial * tangent, values[1], values[2])
 
 
@@ -136,27 +151,27 @@ def _prod_tangent(operator: Operator, values: Values, result: Any, tangents: Seq
 
 
 @reduction(MAX, result=ordered, needs_elements=True)
-def amax(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+def amax(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """The largest element over dimensions; NaN wins. Equal elements share the gradient."""
     return input
 
 
 @reduction(MIN, result=ordered, needs_elements=True)
-def amin(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+def amin(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """The smallest element over dimensions; NaN wins. Equal elements share the gradient."""
     return input
 
 
 @amax.gradient("input")
 @amin.gradient("input")
-def _extreme_gradient(  # noqa: PLR0913  # what the rule reads
-    grad: Tensor, input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool  # noqa: A002, FBT001
+def _extreme_gradient(  # what the rule reads
+    grad: Tensor, input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool
 ) -> Tensor:
     share = _ties(input, result, dim, keepdim)
     return spread(grad, input.tensor_meta, dim, keepdim) * share
 
 
-def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:  # noqa: A002, FBT001
+def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     """One over the number of elements that equal the extreme, at those elements; NaN counts as equal to NaN."""
     meta = input.tensor_meta
     wide = spread(result, meta, dim, keepdim)
@@ -166,9 +181,11 @@ def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: boo
 
 @amax.tangent
 @amin.tangent
-def _extreme_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+def _extreme_tangent(
+    operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
+) -> Any:  # noqa: ANN401
     del operator
-    input: Any = values[0]  # noqa: A001
+    input: Any = values[0]
     tangent = tangents[0]
     if tangent is None:
         return None
@@ -177,13 +194,13 @@ def _extreme_tangent(operator: Operator, values: Values, result: Any, tangents: 
 
 
 @reduction(ARGMAX, result=always_int64, not_differentiable="its result is an index")
-def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """The index of the largest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
     return _comparable(input)
 
 
 @reduction(ARGMIN, result=always_int64, not_differentiable="its result is an index")
-def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:  # noqa: FBT001, FBT002
+def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """The index of the smallest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
     return _comparable(input)
 
@@ -201,12 +218,12 @@ class Extreme(NamedTuple):
 
 def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
     """The three forms of max and min: of everything, of two tensors, along a dimension."""
-    input, dim, keepdim = args  # noqa: A001
+    input, dim, keepdim = args
     if is_tensor(dim):
         return pairwise(input, dim)
     if dim is None:
         return reduce(input)
-    place = arg(input, dim, True)  # noqa: FBT003
+    place = arg(input, dim, True)
     values = input.gather(dim, place) if input.ndim else input.clone()
     if not keepdim and input.ndim:
         values, place = values.squeeze(dim), place.squeeze(dim)
@@ -214,13 +231,13 @@ def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[An
 
 
 @composite(method=True)
-def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: A001, ANN401, FBT001, FBT002
+def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
     """The largest element; with `dim`, values and indices along it; with a tensor, the larger of both."""
     return _extreme(amax, argmax, maximum, (input, dim, keepdim))
 
 
 @composite(method=True)
-def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: A001, ANN401, FBT001, FBT002
+def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
     """The smallest element; with `dim`, values and indices along it; with a tensor, the smaller of both."""
     return _extreme(amin, argmin, minimum, (input, dim, keepdim))
 
@@ -229,13 +246,13 @@ def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noq
 
 
 @reduction(ANY, result=always_bool, not_differentiable="its result is a truth value")
-def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: A001, FBT001, FBT002
+def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether some element is nonzero."""
     return input
 
 
 @reduction(ALL, result=always_bool, not_differentiable="its result is a truth value")
-def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:  # noqa: A001, FBT001, FBT002
+def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether every element is nonzero."""
     return input
 
@@ -249,7 +266,7 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
 # ---- variance -------------------------------------------------------------------------------------------------
 
 
-def _variance(mean: Value, moment: Value, count: Value, correction: Number) -> Value:  # noqa: ARG001
+def _variance(mean: Value, moment: Value, count: Value, correction: Number) -> Value:
     """Sum of squared distances over `count - correction`, at least 0: NaN where nothing varies."""
     return moment / ops.relu(count - correction)
 
@@ -259,37 +276,46 @@ def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> 
 
 
 @reduction(WELFORD, result=floating_only, after=_variance)
-def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:  # noqa: FBT001, FBT002
+def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
     return input
 
 
 @reduction(WELFORD, result=floating_only, after=_deviation)
-def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:  # noqa: FBT001, FBT002
+def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The square root of the variance."""
     return input
 
 
-def _centered(input: Tensor, dim: Sequence[int] | None) -> Tensor:  # noqa: A002
-    return input - mean(input, dim, True)  # noqa: FBT003
+def _centered(input: Tensor, dim: Sequence[int] | None) -> Tensor:
+    return input - mean(input, dim, True)
 
 
 def _freedom(meta: TensorMeta, dim: Sequence[int] | None, correction: Number) -> float:
-    left = reduced_count(meta, dim) - correction
-    return left if left > 0 else math.nan  # type: ignore[operator]  # a real number
+    left = reduced_count(meta, dim) - correction.real
+    return left if left > 0 else math.nan
 
 
 @var.gradient("input")
-def _var_gradient(  # noqa: PLR0913
-    grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool, correction: Number  # noqa: A002, FBT001
+def _var_gradient(
+    grad: Tensor, input: Tensor, dim: Sequence[int] | None, keepdim: bool, correction: Number
 ) -> Tensor:
     meta = input.tensor_meta
-    return spread(grad, meta, dim, keepdim) * _centered(input, dim) * (2.0 / _freedom(meta, dim, correction))
+    return (
+        spread(grad, meta, dim, keepdim)
+        * _centered(input, dim)
+        * (2.0 / _freedom(meta, dim, correction))
+    )
 
 
 @std.gradient("input")
-def _std_gradient(  # noqa: PLR0913
-    grad: Tensor, input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool, correction: Number  # noqa: A002, FBT001
+def _std_gradient(
+    grad: Tensor,
+    input: Tensor,
+    result: Tensor,
+    dim: Sequence[int] | None,
+    keepdim: bool,
+    correction: Number,
 ) -> Tensor:
     """Divide before multiplying: distances and deviation have one scale, however small; 0 where nothing varies."""
     meta = input.tensor_meta
@@ -299,9 +325,11 @@ def _std_gradient(  # noqa: PLR0913
 
 
 @var.tangent
-def _var_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+def _var_tangent(
+    operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
+) -> Any:  # noqa: ANN401
     del operator, result
-    input, dim, keepdim, correction = values  # noqa: A001
+    input, dim, keepdim, correction = values
     tangent = tangents[0]
     if tangent is None:
         return None
@@ -310,9 +338,11 @@ def _var_tangent(operator: Operator, values: Values, result: Any, tangents: Sequ
 
 
 @std.tangent
-def _std_tangent(operator: Operator, values: Values, result: Any, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+def _std_tangent(
+    operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
+) -> Any:  # noqa: ANN401
     del operator
-    input, dim, keepdim, correction = values  # noqa: A001
+    input, dim, keepdim, correction = values
     tangent = tangents[0]
     if tangent is None:
         return None
@@ -329,10 +359,10 @@ def _reduction_samples(low: float = -2.0, **options: Any) -> Callable[[], Iterat
     def samples() -> Iterator[Sample]:
         yield sample(Arg((3, 4), low=low))
         yield sample(Arg((3, 4, 5), low=low), 1)
-        yield sample(Arg((3, 4, 5), low=low), -1, True)  # noqa: FBT003
+        yield sample(Arg((3, 4, 5), low=low), -1, True)
         yield sample(Arg((4, 3, 5), low=low, layout="transposed"), 0)
         yield sample(Arg((), low=low), 0)
-        yield sample(Arg((), low=low), -1, True)  # noqa: FBT003
+        yield sample(Arg((), low=low), -1, True)
         yield sample(Arg((3, 4), dtypes.float64, low=low), 0)
         yield sample(Arg((3, 4), dtypes.bfloat16, low=low), 1)
         if options:
@@ -344,7 +374,7 @@ def _reduction_samples(low: float = -2.0, **options: Any) -> Callable[[], Iterat
 
 def _over_several(low: float = -2.0) -> Iterator[Sample]:
     yield sample(Arg((3, 4, 5), low=low), (0, 2))
-    yield sample(Arg((3, 4, 5), low=low), (-1, 0), True)  # noqa: FBT003
+    yield sample(Arg((3, 4, 5), low=low), (-1, 0), True)
     yield bad(DimensionError, "twice", Arg((3, 4)), (0, 0))
 
 
@@ -402,7 +432,7 @@ def _arg_samples() -> Iterator[Sample]:
 def _max_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4)))
     yield sample(Arg((3, 4)), 1)
-    yield sample(Arg((3, 4)), 0, True)  # noqa: FBT003
+    yield sample(Arg((3, 4)), 0, True)
     yield sample(Arg((3, 4)), Arg((4,)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tensorplay.core.meta import TensorMeta
     from tensorplay.tensor import Tensor
 
-# ruff: noqa: A002  # `input` is the name of the tensor parameter everywhere
+# `input` is the name of the tensor parameter everywhere
 
 # ---- order of dimensions ------------------------------------------------------------------------------------
 
@@ -55,10 +55,10 @@ def _exchange(input: TensorMeta, a: int, b: int) -> ViewMap:
     return ViewMap([input.shape[i] for i in order], lambda i: [i[k] for k in order])
 
 
-@declare_view(inverse=lambda input: ("t", ()))  # noqa: ARG005
+@declare_view(inverse=lambda input: ("t", ()))
 def t(input: TensorMeta) -> ViewMap:
     """The transpose of a matrix; tensors of fewer dimensions are unchanged."""
-    if input.ndim > 2:  # noqa: PLR2004
+    if input.ndim > 2:
         msg = f"t: expected at most 2 dimensions, found {input.ndim}; use transpose or permute"
         raise DimensionError(msg)
     return _exchange(input, 0, input.ndim - 1)
@@ -74,13 +74,13 @@ def movedim(input: Tensor, source: Size, destination: Size) -> Tensor:
         raise DimensionError(msg)
     rest = iter([i for i in range(input.ndim) if i not in start])
     order = [start[end.index(i)] if i in end else next(rest) for i in range(input.ndim)]
-    return permute(input, order)  # type: ignore[no-any-return]
+    return permute(input, order)
 
 
 @composite(method=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dimensions exchanged."""
-    return transpose(input, axis0, axis1)  # type: ignore[no-any-return]
+    return transpose(input, axis0, axis1)
 
 
 # ---- sizes ------------------------------------------------------------------------------------------------------
@@ -131,33 +131,33 @@ def reshape(input: Tensor, shape: Sizes) -> Tensor:
         size = layout.infer_size("reshape", shape, input.numel())
         if layout.reshape_strides(input.shape, input.strides, size) is None:
             input = contiguous(input)
-    return door.call(view, (input, size))  # type: ignore[no-any-return]
+    return door.call(view, (input, size))
 
 
 @composite(method=True)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """Reshaped to the shape of `other`."""
-    return reshape(input, other.shape)  # type: ignore[no-any-return]
+    return reshape(input, other.shape)
 
 
 @composite(method=True)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """A view with the shape of `other`."""
-    return view(input, other.shape)  # type: ignore[no-any-return]
+    return view(input, other.shape)
 
 
 @composite(method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` merged into one."""
     if not input.ndim:
-        return reshape(input, (1,))  # type: ignore[no-any-return]
+        return reshape(input, (1,))
     start = layout.normalize_dim("flatten", start_dim, input.ndim)
     end = layout.normalize_dim("flatten", end_dim, input.ndim)
     if end < start:
         msg = f"flatten: start_dim {start_dim} comes after end_dim {end_dim}"
         raise DimensionError(msg)
     shape = input.shape
-    return reshape(input, (*shape[:start], layout.numel(shape[start : end + 1]), *shape[end + 1 :]))  # type: ignore[no-any-return]
+    return reshape(input, (*shape[:start], layout.numel(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @composite(method=True)
@@ -166,7 +166,7 @@ def unflatten(input: Tensor, dim: int, sizes: Size) -> Tensor:
     place = layout.normalize_dim("unflatten", dim, input.ndim)
     shape = input.shape
     inner = layout.infer_size("unflatten", sizes, shape[place])
-    return reshape(input, (*shape[:place], *inner, *shape[place + 1 :]))  # type: ignore[no-any-return]
+    return reshape(input, (*shape[:place], *inner, *shape[place + 1 :]))
 
 
 @declare_view(inverse=lambda input, dim: ("squeeze", (dim if dim >= 0 else dim + input.ndim + 1,)))
@@ -187,7 +187,7 @@ def _squeezed_dims(input: TensorMeta, dim: Sequence[int] | None) -> tuple[int, .
     return tuple(i for i in named if input.ndim and input.shape[i] == 1)
 
 
-@declare_view(inverse=lambda input, dim: ("view", (input.shape,)))  # noqa: ARG005
+@declare_view(inverse=lambda input, dim: ("view", (input.shape,)))
 def squeeze(input: TensorMeta, dim: Dims = None) -> ViewMap:
     """Dimensions of size 1 removed: those of `dim`, or all."""
     gone = _squeezed_dims(input, dim)  # type: ignore[arg-type]  # bound as a tuple
@@ -217,7 +217,10 @@ def expand(input: TensorMeta, size: Sizes) -> ViewMap:
             raise ShapeError(msg)
         shape.append(own if wanted == -1 else wanted)
     return ViewMap(
-        shape, lambda i: [0 if own == 1 else place for own, place in zip(input.shape, i[lead:], strict=True)]
+        shape,
+        lambda i: [
+            0 if own == 1 else place for own, place in zip(input.shape, i[lead:], strict=True)
+        ],
     )
 
 
@@ -230,25 +233,27 @@ def _expand_gradient(grad: Tensor) -> Tensor:
 @composite(method=True)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Expanded to the shape of `other`."""
-    return expand(input, other.shape)  # type: ignore[no-any-return]
+    return expand(input, other.shape)
 
 
 @composite(method=True)
 def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     """Expanded to `size`."""
-    return expand(input, size)  # type: ignore[no-any-return]
+    return expand(input, size)
 
 
 # ---- the same elements ----------------------------------------------------------------------------------------------
 
 
-@declare_view(inverse=lambda input: ("alias", ()), method=False, public=False)  # noqa: ARG005
+@declare_view(inverse=lambda input: ("alias", ()), method=False, public=False)
 def alias(input: TensorMeta) -> ViewMap:
     """The same tensor as a view of itself."""
     return ViewMap(input.shape, lambda i: i)
 
 
-@declare_view(inverse=lambda input: ("alias", ()), not_differentiable="it cuts the tensor off from autograd")  # noqa: ARG005
+@declare_view(
+    inverse=lambda input: ("alias", ()), not_differentiable="it cuts the tensor off from autograd"
+)
 def detach(input: TensorMeta) -> ViewMap:
     """The same memory outside autograd."""
     return ViewMap(input.shape, lambda i: i)
@@ -314,7 +319,11 @@ view_as.sample(_samples((_X, Arg((5, 12)))))
 flatten.sample(_samples((_X,), (_T,), (_X, 1), (Arg(()),)))
 unflatten.sample(_samples((_X, 1, (2, -1))))
 unsqueeze.sample(_samples((_X, 0), (_X, -1), (_T, 1), (Arg(()), 0)))
-squeeze.sample(_samples((Arg((1, 3, 1)),), (Arg((1, 3, 1)), 0), (Arg((1, 3, 1)), (0, 2)), (_X, 1), (Arg(()), 0)))
+squeeze.sample(
+    _samples(
+        (Arg((1, 3, 1)),), (Arg((1, 3, 1)), 0), (Arg((1, 3, 1)), (0, 2)), (_X, 1), (Arg(()), 0)
+    )
+)
 expand_as.sample(_samples((Arg((1, 4)), Arg((3, 4)))))
 broadcast_to.sample(_samples((Arg((1, 4)), (3, 4))))
 alias.sample(_samples((_X,)))
