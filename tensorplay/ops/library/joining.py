@@ -18,7 +18,7 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import convert
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
-from tensorplay.ops.kinds.pointwise import dtype_of
+from tensorplay.ops.signature import dtype_of
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
 if TYPE_CHECKING:
