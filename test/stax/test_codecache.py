@@ -275,6 +275,22 @@ def test_zig_builds_kernels_too(folder, monkeypatch):
     assert run(load("k")["k"]) == [2.0] * 4
 
 
+def test_zig_gives_the_bits_that_gcc_gives(folder, monkeypatch):
+    pytest.importorskip("ziglang")
+    import tensorplay as tp
+
+    def f(x):
+        return tp.softmax(x, -1), tp.erf(x) * tp.tanh(x), x.sum(0)
+
+    x = tp.randn(33, 70)
+    first = tp.compile(f, strict_native=True)(x)
+    zig = cpp_builder.describe((cpp_builder.find_zig(), "c++"), "zig", ())
+    monkeypatch.setattr(cpp_builder, "resolve", lambda *_: zig)
+    second = tp.compile(lambda x: f(x), strict_native=True)(x)  # noqa: PLW0108  # another function
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
 def test_the_interpreter_runs_while_a_compiler_does(folder, tmp_path, monkeypatch):
     slow_compiler(tmp_path, monkeypatch, 0.4)
     thread = threading.Thread(target=load, args=("k",))

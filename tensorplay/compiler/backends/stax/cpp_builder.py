@@ -86,7 +86,7 @@ class Compiler:
         environment = {**os.environ, "LC_ALL": "C"}
         if self.family == "zig":
             for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
-                environment.setdefault(name, str(output.parents[1] / "zig"))
+                environment.setdefault(name, str(output.parents[2] / "zig"))
         try:
             done = subprocess.run(  # noqa: S603  # the command is ours, the compiler the user's choice
                 command,
