@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stax.building import f32, stages_of
+from stax.building import f32, graph_of, i64, stages_of
 from stax.test_random_programs import draw_program
 
 from tensorplay.compiler.backends.stax import pipeline, verify
@@ -20,6 +20,7 @@ from tensorplay.compiler.backends.stax.memory import (
 )
 from tensorplay.compiler.backends.stax.schedule import Allocation, Place
 from tensorplay.compiler.target import AVX2
+from tensorplay.core.config import config
 from tensorplay.core.errors import VerifyError
 
 
@@ -118,22 +119,23 @@ def test_the_verifier_finds_shared_memory():
 # ---- write-backs ---------------------------------------------------------------------------------
 
 
-def sgd(b, p, g):
-    return b.sub(p, b.mul(g, 0.1))
+def written_back(function, *metas):
+    """The stages of a function whose first output the caller will copy into its first input."""
+    graph = graph_of(function, *metas)
+    graph.outputs[0].meta["write_back"] = graph.inputs[0].name
+    with config.override(verify=True):
+        return pipeline.plan_graph(graph, AVX2)
 
 
 def test_an_update_is_written_into_its_parameter():
-    stages = stages_of(sgd, f32(50, 30), f32(50, 30), write_backs={"buf2": "primals_1"})
+    stages = written_back(lambda b, p, g: b.sub(p, b.mul(g, 0.1)), f32(50, 30), f32(50, 30))
     assert stages.schedule.aliases == {"buf2": "primals_1"}
     place = stages.plan.allocations["buf2"]
     assert (place.place, place.alias) == (Place.WRITE_BACK, "primals_1")
 
 
 def test_not_where_another_element_is_read():
-    def shifted(b, p):
-        return b.add(b.flip(p, [0]), 1.0)
-
-    stages = stages_of(shifted, f32(50), write_backs={"buf1": "primals_1"})
+    stages = written_back(lambda b, p: b.add(b.flip(p, [0]), 1.0), f32(50))
     assert stages.schedule.aliases == {}
     assert stages.plan.allocations["buf1"].place is Place.OUTPUT
 
@@ -143,9 +145,7 @@ def test_not_where_a_later_step_reads_the_old_value():
         new = b.sub(p, b.mul(g, 0.1))
         return new, b.matmul(b.matmul(new, w), p)
 
-    metas = [f32(50, 50)] * 3
-    stages = stages_of(later, *metas, write_backs={"buf3": "primals_1"})
-    assert stages.schedule.aliases == {}
+    assert written_back(later, *[f32(50, 50)] * 3).schedule.aliases == {}
 
 
 def test_not_where_the_row_is_read_again_after_it_was_written():
@@ -155,7 +155,23 @@ def test_not_where_the_row_is_read_again_after_it_was_written():
         y = b.exp(x)
         return y, b.amax(b.sub(x, b.amax(y, [-1], True)), [-1])
 
-    stages = stages_of(rows, f32(64, 300), write_backs={"buf1": "primals_1"})
+    stages = written_back(rows, f32(64, 300))
     (group,) = stages.schedule.groups
     assert len(group.segments) == 2
     assert stages.schedule.aliases == {}
+
+
+def test_not_where_layouts_differ():
+    turned = f32(50, 30, strides=(1, 50))
+    stages = written_back(lambda b, p, g: b.sub(g, p), turned, f32(50, 30))
+    same = stages.schedule.buffers["buf2"].strides == (1, 50)
+    assert bool(stages.schedule.aliases) == same
+
+
+def test_not_where_an_index_may_still_be_out_of_range():
+    """The input must be as it was when the error is raised."""
+
+    def function(b, p, index, table):
+        return b.add(p, b.index(table, [index]))
+
+    assert written_back(function, f32(50), i64(50), f32(9)).schedule.aliases == {}

@@ -161,7 +161,7 @@ def graph_texts(graph: OperatorGraph) -> Iterator[str]:
     """Yield what a graph's artifact depends on: its text, the metadata of its values, the lines that errors name."""
     yield graph.text()
     for node in graph.graph.nodes:
-        yield f"{node.meta.get('val')!r} {node.meta.get('stack')}"
+        yield f"{node.meta.get('val')!r} {node.meta.get('stack')} {node.meta.get('write_back')}"
 
 
 def foreign_operators(graph: OperatorGraph) -> Iterator[str]:

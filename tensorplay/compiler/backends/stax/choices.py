@@ -111,7 +111,7 @@ def gpu_segments(length: int, outputs: int, target: GpuTarget) -> int:
 
 
 def even_length(length: int, ideal: int, threads: int) -> int:
-    """Return a number of elements a thread near ``ideal`` with which ``length`` divides evenly, else ``ideal``."""
+    """Return a number of elements a thread near `ideal` with which `length` divides evenly, else `ideal`."""
     for step in range(max(1, ideal // 2)):
         for each in (ideal + step, ideal - step):
             if each > 0 and length % (each * threads) == 0:
@@ -126,7 +126,7 @@ def divisors(n: int) -> list[int]:
 
 
 def near_divisor(n: int, wanted: int) -> int:
-    """Return the divisor of ``n`` nearest to ``wanted`` within a factor of two, else ``wanted`` itself."""
+    """Return the divisor of `n` nearest to `wanted` within a factor of two, else `wanted` itself."""
     candidates = [d for d in range(max(2, wanted // 2), 2 * wanted + 1) if n % d == 0]
     return min(candidates, key=lambda d: abs(d - wanted), default=wanted)
 
@@ -235,7 +235,7 @@ def pointwise_tiles(extents: Sequence[int]) -> list[int]:
 
 
 def column_tile(extent: int, others: int) -> int:
-    """Return the tile of a kept loop that is vectorized; ``others`` counts the parallel iterations beside it."""
+    """Return the tile of a kept loop that is vectorized; `others` counts the parallel iterations beside it."""
     step = COLUMN_TILE
     while step > COLUMN_TILE_LEAST and others * -(-extent // step) < LEAST_ROWS:
         step //= 2

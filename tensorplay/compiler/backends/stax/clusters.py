@@ -1,6 +1,6 @@
 """`Cluster`: nodes that will become one kernel, and `fuse`, which says whether two may be one.
 
-The nodes of a cluster share loop variables. ``outer`` are the loops that every node keeps: the parallel nest. What one
+The nodes of a cluster share loop variables. `outer` are the loops that every node keeps: the parallel nest. What one
 node writes and another reads must stay inside one outer iteration; then each iteration can run the nodes one after the
 other, and a row is read from memory once.
 

@@ -186,7 +186,7 @@ class UnitGraph:
         return self.path(a, b) or self.path(b, a)
 
     def path(self, start: int, goal: int) -> str | None:
-        """Return a unit on a path from ``start`` over others to ``goal``, or None. Bounded by ``PATH_LIMIT``."""
+        """Return a unit on a path from `start` over others to `goal`, or None. Bounded by `PATH_LIMIT`."""
         end = self.units[goal]
         if end is None or len(self.links[goal].before) == (start in self.links[goal].before):
             return None

@@ -5,6 +5,8 @@ input buffers; a call looks up its lowering (the operator's own, else its kind's
 of its eager kernel. Values stay functions until something needs them in memory: an output, an external call, a
 reduction's reader, or a reason of section 6.6 where several nodes read them. Layouts that nothing has fixed are decided
 at the end, from the strides at which each buffer's loops read.
+
+An output whose node carries the name of an input as `meta["write_back"]` is one that the caller will copy into that input.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import choices
+from tensorplay.compiler.backends.stax import op_lowerings as op_lowerings  # noqa: PLC0414  # registers its rules
 from tensorplay.compiler.backends.stax.handlers.counting import CountingHandler
 from tensorplay.compiler.backends.stax.handlers.symbolic import BufferFacts
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, linear_index
@@ -33,10 +36,10 @@ from tensorplay.compiler.backends.stax.ir import (
     record_body,
 )
 from tensorplay.compiler.backends.stax.loop_body import Load, LoopBody
-from tensorplay.compiler.backends.stax import op_lowerings as op_lowerings  # noqa: PLC0414  # registers its rules
 from tensorplay.compiler.backends.stax.loop_nodes import touched
 from tensorplay.compiler.backends.stax.lowered import BufferDraft, LoweredTensor, Stored
-from tensorplay.compiler.backends.stax.lowering_rules import Call, lower_call, needs_memory
+from tensorplay.compiler.backends.stax.lowering_call import Call
+from tensorplay.compiler.backends.stax.lowering_rules import lower_call, needs_memory
 from tensorplay.core.config import config
 from tensorplay.core.errors import CompileError
 from tensorplay.core.layout import contiguous_strides, strides_in_order
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from tensorplay.compiler.phases import OperatorGraph
     from tensorplay.compiler.target import Target
     from tensorplay.core.device import Device
-    from tensorplay.core.dtypes import DType
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +58,7 @@ Lowered = LoweredTensor | tuple[LoweredTensor, ...]
 
 
 def lower_graph(graph: OperatorGraph, target: Target, *, strict: bool = False) -> LoopProgram:
-    """Lower an operator graph. Under ``strict``, a call without a lowering is an error."""
+    """Lower an operator graph. Under `strict`, a call without a lowering is an error."""
     return GraphLowering(graph, target, strict=strict).run()
 
 
@@ -88,7 +90,7 @@ class GraphLowering:
                 value = self.lower_node(node)
                 self.values[node] = value
                 self.materialize(node, value)
-        return self.finish(tuple(self.output_names[node] for node in self.graph.outputs))
+        return self.finish()
 
     # ---- the passes over the graph ---------------------------------------------------------------
 
@@ -238,8 +240,14 @@ class GraphLowering:
 
     # ---- the end ---------------------------------------------------------------------------------
 
-    def finish(self, outputs: tuple[str, ...]) -> LoopProgram:
+    def finish(self) -> LoopProgram:
         """Fix every layout, in the order of computation, and record the loop bodies."""
+        outputs = tuple(self.output_names[node] for node in self.graph.outputs)
+        write_backs = {
+            name: str(node.meta["write_back"])
+            for node, name in self.output_names.items()
+            if "write_back" in node.meta
+        }
         bodies: dict[str, LoopBody] = {}
         buffers: list[Buffer] = []
         for draft in self.drafts:
@@ -253,7 +261,7 @@ class GraphLowering:
                 buffers.append(ExternBuffer(draft.name, layout, draft.call, draft.position))
             else:
                 buffers.append(InputBuffer(draft.name, layout))
-        return LoopProgram(tuple(buffers), bodies, outputs, tuple(self.fallbacks))
+        return LoopProgram(tuple(buffers), bodies, outputs, tuple(self.fallbacks), write_backs)
 
     def record(self, draft: BufferDraft, loops: Loops) -> LoopBody:
         """Record a buffer's body; a flexible layout takes the order of dimensions in which the loops read."""

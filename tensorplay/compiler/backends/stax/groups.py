@@ -53,7 +53,7 @@ def build_group(
     target: Target,
     number: int,
 ) -> Group:
-    """Build the group of a cluster; ``needed_outside`` are the buffers that others read or that are returned."""
+    """Build the group of a cluster; `needed_outside` are the buffers that others read or that are returned."""
     nest, cluster = plan_nest(cluster, buffers, target)
     placements = place_nodes(cluster, nest)
     locals_by_buffer = choose_locals(cluster, nest, placements, buffers, needed_outside, target)
@@ -171,7 +171,7 @@ class SegmentBuilder:
     """Merges the instructions of a segment's nodes; equal ones once."""
 
     def __init__(self) -> None:
-        """Start empty. Values of ``after`` have negative numbers until the body is complete."""
+        """Start empty. Values of `after` have negative numbers until the body is complete."""
         self.body: list[Instr] = []
         self.after: list[Instr] = []
         self.known: dict[object, ValueId] = {}

@@ -1,6 +1,6 @@
 """Symbolic index expressions: integer polynomials over symbols, with floor-division and remainder atoms.
 
-In: integers and symbols with known ranges, combined with ``+ - * // %``. Out: an immutable, hashed ``Expr``,
+In: integers and symbols with known ranges, combined with `+ - * // %`. Out: an immutable, hashed `Expr`,
 simplified when it is built, so that equal addresses are equal objects to every later stage. Every symbol carries
 its range, so simplification needs no context. A construction costs microseconds.
 
@@ -29,7 +29,7 @@ IndexLike = "int | Expr"
 
 
 class Symbol:
-    """A named integer known to lie in ``[lower, upper]``: a loop variable, an indirect index, later a size.
+    """A named integer known to lie in `[lower, upper]`: a loop variable, an indirect index, later a size.
 
     Two symbols are equal when name and range are.
     """
@@ -75,13 +75,13 @@ class Symbol:
 
 
 class FloorDiv:
-    """The atom ``numerator // divisor``, rounded down, when it can't be simplified further."""
+    """The atom `numerator // divisor`, rounded down, when it can't be simplified further."""
 
     __slots__ = ("_hash", "divisor", "numerator")
     operator = "//"
 
     def __init__(self, numerator: Expr, divisor: Expr) -> None:
-        """Keep the operands; build with ``Expr.__floordiv__``, which simplifies."""
+        """Keep the operands; build with `Expr.__floordiv__`, which simplifies."""
         self.numerator = numerator
         self.divisor = divisor
         self._hash = hash((self.operator, numerator, divisor))
@@ -110,7 +110,7 @@ class FloorDiv:
 
 
 class Mod(FloorDiv):
-    """The atom ``numerator % divisor``, with the sign of the divisor, when it can't be simplified further."""
+    """The atom `numerator % divisor`, with the sign of the divisor, when it can't be simplified further."""
 
     __slots__ = ()
     operator = "%"
@@ -126,15 +126,15 @@ Monomial = tuple[Atom, ...]
 
 
 class Expr:
-    """An integer polynomial: ``constant`` plus the sum of coefficient times product of atoms.
+    """An integer polynomial: `constant` plus the sum of coefficient times product of atoms.
 
-    ``terms`` maps a product of atoms (sorted, repeated for powers) to its non-zero coefficient. Never mutate it.
+    `terms` maps a product of atoms (sorted, repeated for powers) to its non-zero coefficient. Never mutate it.
     """
 
     __slots__ = ("_bounds", "_hash", "_text", "constant", "terms")
 
     def __init__(self, terms: dict[Monomial, int], constant: int) -> None:
-        """Keep terms that are already in normal form; build with ``variable`` and the operators."""
+        """Keep terms that are already in normal form; build with `variable` and the operators."""
         self.terms = terms
         self.constant = constant
         self._hash: int | None = None
@@ -192,7 +192,7 @@ class Expr:
         return found
 
     def stride(self, symbol: Symbol) -> int | None:
-        """Return how far the value moves when ``symbol`` grows by one; None if that isn't one fixed number."""
+        """Return how far the value moves when `symbol` grows by one; None if that isn't one fixed number."""
         step = 0
         for monomial, coefficient in self.terms.items():
             if len(monomial) == 1 and monomial[0] == symbol:
@@ -210,7 +210,7 @@ class Expr:
     # ---- arithmetic ------------------------------------------------------------------------------------------
 
     def __add__(self, other: int | Expr) -> Expr:
-        """Add; ``c*d*(a // d) + c*(a % d)`` becomes ``c*a``."""
+        """Add; `c*d*(a // d) + c*(a % d)` becomes `c*a`."""
         if isinstance(other, int):
             return Expr(self.terms, self.constant + other) if other else self
         if not other.terms:
@@ -276,7 +276,7 @@ class Expr:
         return remainder(to_expr(other), self)
 
     def __pow__(self, power: int) -> Expr:
-        """Multiply by itself; ``power`` isn't negative."""
+        """Multiply by itself; `power` isn't negative."""
         result = to_expr(1)
         for _ in range(power):
             result = result * self
@@ -355,7 +355,7 @@ class Expr:
 
 @lru_cache(maxsize=4096)
 def variable(name: str, size: int) -> Expr:
-    """Return a loop variable: all integers from 0 to ``size - 1``. A variable with one value is that value, 0."""
+    """Return a loop variable: all integers from 0 to `size - 1`. A variable with one value is that value, 0."""
     return Expr({}, 0) if size == 1 else from_symbol(Symbol(name, 0, size - 1))
 
 
@@ -372,7 +372,7 @@ def to_expr(value: int | Expr) -> Expr:
 def linear_index(
     indices: Iterable[int | Expr], strides: Iterable[int | Expr], offset: int | Expr = 0
 ) -> Expr:
-    """Return the address ``offset + sum of index times stride`` (Definition 6.2)."""
+    """Return the address `offset + sum of index times stride` (Definition 6.2)."""
     address = to_expr(offset)
     for index, stride in zip(indices, strides, strict=True):
         address = address + to_expr(index) * stride
@@ -415,7 +415,7 @@ def multiply_out(a: Expr, b: Expr) -> Expr:
 
 
 def join_divisions(e: Expr) -> Expr:
-    """Rewrite ``c*d*(a // d) + c*(a % d)`` to ``c*a``, until no such pair is left."""
+    """Rewrite `c*d*(a // d) + c*(a % d)` to `c*a`, until no such pair is left."""
     again = True
     while again:
         again = False
@@ -441,8 +441,8 @@ def join_divisions(e: Expr) -> Expr:
 def floor_divide(a: Expr, b: Expr) -> Expr:
     """Divide, rounding down: exact multiples leave the division, a part below one vanishes.
 
-    With a constant divisor d: ``(d*q + r) // d = q + r // d``; ``(g*t + l) // (g*d) = t // d`` for ``0 <= l < g``;
-    ``(x // b) // c = x // (b*c)``.
+    With a constant divisor d: `(d*q + r) // d = q + r // d`; `(g*t + l) // (g*d) = t // d` for `0 <= l < g`;
+    `(x // b) // c = x // (b*c)`.
     """
     if b.terms:
         return divide_by_symbols(a, b)
@@ -485,7 +485,7 @@ def floor_divide(a: Expr, b: Expr) -> Expr:
 def remainder(a: Expr, b: Expr) -> Expr:
     """Take the remainder: multiples vanish, a dividend in range is its own remainder.
 
-    With a constant divisor d: ``(g*t + l) % (g*d) = g*(t % d) + l`` for ``0 <= l < g``; ``(x % (k*d)) % d = x % d``.
+    With a constant divisor d: `(g*t + l) % (g*d) = g*(t % d) + l` for `0 <= l < g`; `(x % (k*d)) % d = x % d`.
     """
     if b.terms:
         return remainder_by_symbols(a, b)
@@ -524,9 +524,9 @@ def remainder(a: Expr, b: Expr) -> Expr:
 
 
 def split_low_part(rest: Expr, d: int) -> tuple[int, Expr]:
-    """Find ``g`` and ``upper`` with ``rest = g*upper + low``, ``g`` dividing ``d`` and ``0 <= low < g``.
+    """Find `g` and `upper` with `rest = g*upper + low`, `g` dividing `d` and `0 <= low < g`.
 
-    Return ``(1, rest)`` where there is none. The largest coefficients are tried as the upper part.
+    Return `(1, rest)` where there is none. The largest coefficients are tried as the upper part.
     """
     items = sorted(rest.terms.items(), key=lambda item: -abs(item[1]))
     common = d
@@ -576,7 +576,7 @@ def remainder_by_symbols(a: Expr, b: Expr) -> Expr:
 
 
 def split_multiples(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Write ``a = b*whole + rest`` where ``b`` is one term; else ``whole`` is zero."""
+    """Write `a = b*whole + rest` where `b` is one term; else `whole` is zero."""
     if b.constant or len(b.terms) != 1:
         return to_expr(0), a
     ((divisor, factor),) = b.terms.items()
@@ -604,7 +604,7 @@ def split_multiples(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def parenthesize(e: Expr) -> str:
-    """Return the text of an operand of ``//`` or ``%``."""
+    """Return the text of an operand of `//` or `%`."""
     simple = e.is_constant and e.constant >= 0
     return str(e) if simple or e.as_symbol() is not None else f"({e})"
 
@@ -616,7 +616,7 @@ def factor_text(atom: Atom, *, alone: bool) -> str:
 
 @lru_cache(maxsize=4096)
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    """Order names with their numbers as numbers: ``i2`` before ``i10``."""
+    """Order names with their numbers as numbers: `i2` before `i10`."""
     return tuple(
         (int(digits), "") if digits else (-1, text)
         for digits, text in re.findall(r"(\d+)|(\D+)", name)

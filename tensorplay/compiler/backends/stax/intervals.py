@@ -15,11 +15,11 @@ from math import inf
 from typing import NamedTuple
 
 Bound = int | float
-"""An integer, or ``inf`` or ``-inf``."""
+"""An integer, or `inf` or `-inf`."""
 
 
 class Interval(NamedTuple):
-    """All integers from ``lower`` to ``upper``, both included."""
+    """All integers from `lower` to `upper`, both included."""
 
     lower: Bound
     upper: Bound
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
         return self.lower > -inf and self.upper < inf
 
     def contains(self, other: Interval) -> bool:
-        """Say whether every value of ``other`` is one of ours."""
+        """Say whether every value of `other` is one of ours."""
         return self.lower <= other.lower and other.upper <= self.upper
 
     def union(self, other: Interval) -> Interval:
@@ -101,7 +101,7 @@ def multiply(a: Bound, b: Bound) -> Bound:
 
 
 def floor_divide(a: Bound, b: Bound) -> Bound:
-    """Divide two ends, rounding down; ``b`` isn't zero."""
+    """Divide two ends, rounding down; `b` isn't zero."""
     if b in (inf, -inf):
         if a in (inf, -inf):
             return inf if (a > 0) == (b > 0) else -inf

@@ -13,14 +13,14 @@ is that of the chapter's Listings 6.2 to 6.4:
           tmp0 = ops.load('primals_1', 128*i0 + r0_0)
           ...
 
-An ``inner_fn`` takes a handler, the index (a tuple of expressions) and, in reductions, the reduction index; it returns
-a `Value` (``argmax`` and ``argmin``: value and index). What it means depends on the handler alone (6.7).
+An `inner_fn` takes a handler, the index (a tuple of expressions) and, in reductions, the reduction index; it returns
+a `Value` (`argmax` and `argmin`: value and index). What it means depends on the handler alone (6.7).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.compiler.backends.stax.handlers.recording import RecordingHandler
@@ -87,7 +87,7 @@ class FixedLayout:
 
 @dataclass(frozen=True, slots=True)
 class Pointwise:
-    """One value for every index in ``ranges`` (Definition 6.1)."""
+    """One value for every index in `ranges` (Definition 6.1)."""
 
     dtype: DType
     ranges: tuple[int, ...]
@@ -96,7 +96,7 @@ class Pointwise:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """For every index in ``ranges``, the merge of the values over ``reduction_ranges`` (Definition 6.1).
+    """For every index in `ranges`, the merge of the values over `reduction_ranges` (Definition 6.1).
 
     `kind` names the monoid, see `loop_body.Reduce`; `part` picks one component of a `welford` reduction.
     """
@@ -111,7 +111,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The running merge of values along dimension ``dim`` of ``ranges``."""
+    """The running merge of values along dimension `dim` of `ranges`."""
 
     dtype: DType
     ranges: tuple[int, ...]
@@ -122,9 +122,9 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """For every index in ``ranges``, write a value to a place of ``target`` that may depend on data.
+    """For every index in `ranges`, write a value to a place of `target` that may depend on data.
 
-    ``inner_fn`` gives the place as an index into ``target``, and the value. ``mode`` as in ``loop_body.Store``.
+    `inner_fn` gives the place as an index into `target`, and the value. `mode` as in `loop_body.Store`.
     """
 
     dtype: DType
@@ -174,7 +174,7 @@ class ComputedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class ExternBuffer:
-    """One result of a call of an operator's own kernel; all results of one call share ``call``."""
+    """One result of a call of an operator's own kernel; all results of one call share `call`."""
 
     name: str
     layout: FixedLayout
@@ -194,7 +194,7 @@ class ExternBuffer:
 
 @dataclass(frozen=True, slots=True)
 class StridedView:
-    """A view of a buffer that an external call reads: ``layout`` places its elements in the buffer's memory."""
+    """A view of a buffer that an external call reads: `layout` places its elements in the buffer's memory."""
 
     buffer: str
     layout: FixedLayout
@@ -202,7 +202,7 @@ class StridedView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExternCall:
-    """A call of an operator on realized tensors; ``StridedView``\\ s stand for them, also inside lists."""
+    """A call of an operator on realized tensors; a `StridedView` stands for each, also inside lists."""
 
     overload: Overload
     args: tuple[object, ...]
@@ -219,13 +219,15 @@ Buffer: TypeAlias = InputBuffer | ComputedBuffer | ExternBuffer
 class LoopProgram:
     """All buffers in the order of computation, and the names of those that are returned.
 
-    `bodies` holds the loop body of every computed buffer that has elements. ``fallbacks`` names the calls that have no lowering.
+    `bodies` holds the loop body of every computed buffer that has elements. `fallbacks` names the calls that have no lowering.
+    `write_backs` gives for an output the input whose memory the caller will overwrite with it.
     """
 
     buffers: tuple[Buffer, ...]
     bodies: Mapping[str, LoopBody]
     outputs: tuple[str, ...]
     fallbacks: tuple[str, ...] = ()
+    write_backs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def computed(self) -> tuple[ComputedBuffer, ...]:
@@ -249,7 +251,7 @@ class LoopProgram:
 
 
 def loop_variables(prefix: str, ranges: tuple[int, ...]) -> Index:
-    """Return one variable a range: ``i0``, ``i1``, … or ``r0_0``, ``r0_1``, …"""
+    """Return one variable a range, named `i0`, `i1` and so on, or `r0_0`, `r0_1`."""
     return tuple(variable(f"{prefix}{k}", size) for k, size in enumerate(ranges))
 
 
@@ -261,7 +263,7 @@ def symbols_of(index: Index) -> tuple[Symbol, ...]:
 def record_body(
     data: Loops, name: str, place: Callable[[Index], Expr], buffers: Mapping[str, BufferFacts]
 ) -> LoopBody:
-    """Run an ``inner_fn`` once and return the loop body that writes buffer ``name``; ``place`` gives addresses in it.
+    """Run an `inner_fn` once and return the loop body that writes buffer `name`; `place` gives addresses in it.
 
     Loops of one iteration are dropped, since their variable is the constant zero.
     """

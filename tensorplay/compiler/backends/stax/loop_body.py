@@ -1,8 +1,8 @@
 """Loop bodies: the computation of one buffer as a flat list of instructions, the only form that later stages read.
 
-In: an ``inner_fn`` closure, run once by the recording handler. Out: a ``LoopBody`` in single assignment: instruction
-number k defines value ``tmpk``. Every value that depends on memory or on the loop variables is an instruction; every
-address is an ``Expr`` in loop variables, in *elements* from the buffer's first element, strides already applied.
+In: an `inner_fn` closure, run once by the recording handler. Out: a `LoopBody` in single assignment: instruction
+number k defines value `tmpk`. Every value that depends on memory or on the loop variables is an instruction; every
+address is an `Expr` in loop variables, in *elements* from the buffer's first element, strides already applied.
 
     for i0 in 64: reduce r0_0 in 128
       tmp0 = load primals_1[128*i0 + r0_0] : float32
@@ -13,11 +13,11 @@ address is an ``Expr`` in loop variables, in *elements* from the buffer's first 
 
 What a code generator must know of each instruction is said in its class.
 
-[Note: indirect addresses] An address that depends on data contains placeholder symbols ``j0``, ``j1``, … (made by
-``indirect_symbol``). ``indices[k]`` is the number of the value that ``jk`` stands for; it is an int64 value already
-corrected for negative indices and, unless proved, checked by a ``CheckBounds`` that precedes the access.
+[Note: indirect addresses] An address that depends on data contains placeholder symbols `j0`, `j1`, … (made by
+`indirect_symbol`). `indices[k]` is the number of the value that `jk` stands for; it is an int64 value already
+corrected for negative indices and, unless proved, checked by a `CheckBounds` that precedes the access.
 
-[Note: masks] An instruction with a ``mask`` touches memory (or fails its check) only where the mask is true. A masked
+[Note: masks] An instruction with a `mask` touches memory (or fails its check) only where the mask is true. A masked
 load gives zero elsewhere. Arithmetic on such zeros runs everywhere and must not trap.
 """
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from tensorplay.core.dtypes import DType
 
 ValueId: TypeAlias = int
-"""The position of an instruction in its body; ``tmp7`` is the value of instruction 7."""
+"""The position of an instruction in its body; `tmp7` is the value of instruction 7."""
 
 Scalar: TypeAlias = bool | int | float | complex
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Apply a scalar instruction of ``ops.instructions``: ``tmpk = op(args, **attrs)``.
+    """Apply a scalar instruction of `ops.instructions`: `tmpk = op(args, **attrs)`.
 
-    ``attrs`` are the instruction's attributes as (name, value) pairs, sorted by name. A conversion is
-    ``op="to_dtype"`` with the target in ``dtype``; one to float16 or bfloat16 rounds, and is never dropped.
+    `attrs` are the instruction's attributes as (name, value) pairs, sorted by name. A conversion is
+    `op="to_dtype"` with the target in `dtype`; one to float16 or bfloat16 rounds, and is never dropped.
     """
 
     op: str
@@ -57,7 +57,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number. Compared by bits: 0.0 and -0.0 differ, NaN equals NaN; see ``key``."""
+    """A number. Compared by bits: 0.0 and -0.0 differ, NaN equals NaN; see `key`."""
 
     value: Scalar
     dtype: DType
@@ -65,7 +65,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class IndexExpr:
-    """The value of an index expression, converted to ``dtype``. In 64 bits unless the group says 32 suffice."""
+    """The value of an index expression, converted to `dtype`. In 64 bits unless the group says 32 suffice."""
 
     index: Expr
     dtype: DType
@@ -74,7 +74,7 @@ class IndexExpr:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Read element ``index`` of a buffer, as its storage ``dtype``. See [Note: indirect addresses], [Note: masks]."""
+    """Read element `index` of a buffer, as its storage `dtype`. See [Note: indirect addresses], [Note: masks]."""
 
     buffer: str
     index: Expr
@@ -85,7 +85,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class LoadLocal:
-    """Read a row-local value (``schedule.Local``) at the current values of its axes."""
+    """Read a row-local value (`schedule.Local`) at the current values of its axes."""
 
     local: str
     dtype: DType
@@ -93,10 +93,10 @@ class LoadLocal:
 
 @dataclass(frozen=True, slots=True)
 class CheckBounds:
-    """Fail unless ``0 <= args[value] < size``; ``check`` numbers the message in ``Group.checks``.
+    """Fail unless `0 <= args[value] < size`; `check` numbers the message in `Group.checks`.
 
     It comes before the access that needs it and defines no value. Where a check fails, the kernel writes what it
-    likes and returns ``1 + check``.
+    likes and returns `1 + check`.
     """
 
     value: ValueId
@@ -107,11 +107,11 @@ class CheckBounds:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """Merge ``args`` over all reduced loops of the segment, from the identity of the monoid ``kind``.
+    """Merge `args` over all reduced loops of the segment, from the identity of the monoid `kind`.
 
-    The value exists only after those loops: only instructions of ``Segment.after`` (in a ``LoopBody``: later
-    ``Store``s) may use it. Kinds and operands: ``sum``, ``prod``, ``max``, ``min``, ``any``, ``all``, ``xor_sum``
-    take one value of ``dtype``; a NaN wins in ``max`` and ``min``. ``argmax`` and ``argmin`` take (value, index) with
+    The value exists only after those loops: only instructions of `Segment.after` (in a `LoopBody`: later
+    `Store`s) may use it. Kinds and operands: `sum`, `prod`, `max`, `min`, `any`, `all`, `xor_sum`
+    take one value of `dtype`; a NaN wins in `max` and `min`. `argmax` and `argmin` take (value, index) with
     index int64 and give the index of the extreme, the first NaN before any number, the smaller index on ties.
     `welford` takes one value and has three parts, see `Part`.
     """
@@ -132,7 +132,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The running merge (inclusive) of ``value`` along the scanned loop, restarted in every outer iteration."""
+    """The running merge (inclusive) of `value` along the scanned loop, restarted in every outer iteration."""
 
     kind: str
     value: ValueId
@@ -141,9 +141,9 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Write ``value`` to element ``index`` of a buffer. Defines no value.
+    """Write `value` to element `index` of a buffer. Defines no value.
 
-    ``mode`` "set": the element's one definition; the place is a different one in every iteration. The others change a
+    `mode` "set": the element's one definition; the place is a different one in every iteration. The others change a
     buffer that an earlier kernel filled, several iterations may hit one element, and iterations run in order:
     "overwrite" (the last one wins), "add", "prod", "max", "min" (combine with what is there).
     """
@@ -181,10 +181,10 @@ Instr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class LoopBody:
-    """One buffer's loops and what they do; ``instructions`` ends with its stores.
+    """One buffer's loops and what they do; `instructions` ends with its stores.
 
-    ``loops`` are the loop variables of the result, outermost first; ``reduced`` those merged over; ``scanned`` is the
-    one of ``loops`` that a scan runs along.
+    `loops` are the loop variables of the result, outermost first; `reduced` those merged over; `scanned` is the
+    one of `loops` that a scan runs along.
     """
 
     loops: tuple[Symbol, ...]
@@ -211,7 +211,7 @@ class LoopBody:
 
 @lru_cache(maxsize=1024)
 def indirect_symbol(position: int, size: int) -> Symbol:
-    """Return the placeholder ``jk`` of an address; its range is what the check or the proof guarantees."""
+    """Return the placeholder `jk` of an address; its range is what the check or the proof guarantees."""
     return Symbol(f"j{position}", 0, size - 1)
 
 
@@ -283,7 +283,7 @@ def instruction_text(number: int, instruction: Instr) -> str:
 
 
 def with_values(index: Expr, indices: tuple[ValueId, ...]) -> str:
-    """Return the text of an address with ``tmpk`` in place of the placeholders."""
+    """Return the text of an address with `tmpk` in place of the placeholders."""
     text = str(index)
     return re.sub(r"\bj(\d+)\b", lambda m: f"tmp{indices[int(m[1])]}", text) if indices else text
 

@@ -1,7 +1,7 @@
 """Plan the loops of a kernel: merge, order, pick the vector loop, tile.
 
-In: a cluster. Out: a `Nest` and the same cluster over final loop variables: ``x0``, ``x1``, … for the parallel nest,
-``r0_2``, … for loops that some node reduces or that lie inside rows.
+In: a cluster. Out: a `Nest` and the same cluster over final loop variables: `x0`, `x1`, … for the parallel nest,
+`r0_2`, … for loops that some node reduces or that lie inside rows.
 
 The vector loop is the one along which most bytes lie next to each other. If it is a parallel loop it is tiled: segments
 run over the tile, vectorized. That one rule covers pointwise kernels (tiles of a flat loop), column sums and batch
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nest:
-    """The loops of a kernel. ``rank`` orders all loop variables, outermost first."""
+    """The loops of a kernel. `rank` orders all loop variables, outermost first."""
 
     outer: tuple[Outer, ...]
     rank: Mapping[Symbol, int]

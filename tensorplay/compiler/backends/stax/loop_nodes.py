@@ -1,7 +1,7 @@
 """`LoopNode`: one buffer's loop body in canonical form, and the questions that fusion asks of it.
 
 In: a `LoopBody` as it was recorded. Out: a node whose loops are in the order of memory, merged where Proposition 6.3
-allows, with symbols that no other node has. ``reads`` and ``writes`` list the distinct addresses of each buffer.
+allows, with symbols that no other node has. `reads` and `writes` list the distinct addresses of each buffer.
 
     for i0 in 64, i1 in 128:  load x[128*i0 + i1] ... store buf2[128*i0 + i1]
     becomes
@@ -35,8 +35,8 @@ from tensorplay.ops.values import TABLE
 class LoopNode:
     """One computed buffer in canonical loops.
 
-    ``kept`` are the loops of the result, outermost first, ``reduced`` those merged over. ``name`` is the buffer's, and
-    ``position`` the node's place in the order of the program.
+    `kept` are the loops of the result, outermost first, `reduced` those merged over. `name` is the buffer's, and
+    `position` the node's place in the order of the program.
     """
 
     name: str
@@ -189,7 +189,7 @@ def coverage(e: Expr, loops: Iterable[Symbol]) -> int:
 def merge_runs(
     loops: Sequence[Symbol], exprs: Sequence[Expr], alone: Symbol | None
 ) -> list[list[Symbol]]:
-    """Group adjacent loops that Proposition 6.3 allows to merge; ``alone`` stays by itself."""
+    """Group adjacent loops that Proposition 6.3 allows to merge; `alone` stays by itself."""
     runs: list[list[Symbol]] = []
     for symbol in loops:
         if (
@@ -205,7 +205,7 @@ def merge_runs(
 
 
 def can_merge(outer: Symbol, inner: Symbol, exprs: Iterable[Expr]) -> bool:
-    """Say whether every address has ``stride(outer) = extent(inner) * stride(inner)``."""
+    """Say whether every address has `stride(outer) = extent(inner) * stride(inner)`."""
     extent = inner.extent
     for e in exprs:
         a, b = e.stride(outer), e.stride(inner)

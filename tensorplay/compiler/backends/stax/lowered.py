@@ -4,7 +4,7 @@ A lowered tensor is *stored* (it has a place in a buffer, by strides and offset)
 index to value, to be inlined into whoever reads it). `realize` turns the second into the first. The layout of a buffer
 stays flexible until something fixes it, or lowering ends; closures ask for it when they run, not when they are made.
 
-Names follow the chapter's Listing 6.1: ``get_size``, ``get_dtype``, ``get_device``, ``make_loader``.
+Names follow the chapter's Listing 6.1: `get_size`, `get_dtype`, `get_device`, `make_loader`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ IndexMap: TypeAlias = "Callable[[Index], Sequence[int | Expr]]"
 
 @dataclass(slots=True, eq=False)
 class BufferDraft:
-    """A buffer while lowering runs. ``strides`` is None as long as its layout is flexible.
+    """A buffer while lowering runs. `strides` is None as long as its layout is flexible.
 
-    ``loops`` (computed), ``call`` and ``position`` (external) or neither (an input) say how it comes to be; the data
-    of a scatter's draft lie in the memory of ``storage``.
+    `loops` (computed), `call` and `position` (external) or neither (an input) say how it comes to be; the data
+    of a scatter's draft lie in the memory of `storage`.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Context(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Stored:
-    """A place in a buffer: the whole of it (``strides`` None), or the view by strides and offset."""
+    """A place in a buffer: the whole of it (`strides` None), or the view by strides and offset."""
 
     buffer: BufferDraft
     strides: tuple[int, ...] | None = None
@@ -109,7 +109,7 @@ class Stored:
 
 @dataclass(slots=True, eq=False)
 class LoweredTensor:
-    """A tensor as the lowering rules see it. ``depth`` counts the closures that call each other."""
+    """A tensor as the lowering rules see it. `depth` counts the closures that call each other."""
 
     context: Context
     size: tuple[int, ...]

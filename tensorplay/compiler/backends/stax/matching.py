@@ -5,7 +5,7 @@ Two nodes have loops of their own. They iterate over the same rows where they re
     A reads  x[d0]               (d0 in 8192)
     B reads  x[128*d1 + d2]      (d1 in 64, d2 in 128)
 
-A's loop is split, ``d0 = 128*d1 + d2``, and both now have the loops d1, d2. The address that tells most iterations
+A's loop is split, `d0 = 128*d1 + d2`, and both now have the loops d1, d2. The address that tells most iterations
 apart is matched first and may split loops of either side; other shared addresses then only pair whole loops.
 """
 
@@ -36,7 +36,7 @@ class Match:
 
 @dataclass(slots=True)
 class Axis:
-    """The part of a loop that isn't matched yet: ``extent`` values, ``stride`` apart in the address."""
+    """The part of a loop that isn't matched yet: `extent` values, `stride` apart in the address."""
 
     symbol: Symbol
     stride: int
@@ -48,7 +48,7 @@ Part = tuple[Symbol, int]
 
 
 def match_loops(pairs: Sequence[Pair], fixed: Iterable[Symbol], source: SymbolSource) -> Match:
-    """Match loops through pairs of addresses of one buffer each; ``fixed`` loops are never split."""
+    """Match loops through pairs of addresses of one buffer each; `fixed` loops are never split."""
     match = Match()
     if not pairs:
         return match

@@ -57,9 +57,9 @@ def plan_memory(schedule: Schedule) -> Plan:
         releases.append(tuple(b for b in ended if b not in schedule.outputs))
     for name in schedule.buffers:
         if name not in allocations:  # empty: no step writes it
-            place = Place.OUTPUT if name in schedule.outputs else Place.ARENA
-            allocations[name] = Allocation(name, place)
-            arena.size = max(arena.size, ALIGNMENT if place is Place.ARENA else 0)
+            is_output = name in schedule.outputs
+            allocations[name] = Allocation(name, Place.OUTPUT if is_output else Place.ARENA)
+            arena.size = max(arena.size, 0 if is_output else ALIGNMENT)
     return Plan(schedule, allocations, arena.size, tuple(releases))
 
 
@@ -88,7 +88,7 @@ def fixed_place(name: str, step: Step, schedule: Schedule) -> Allocation | None:
 
 @dataclass(slots=True)
 class Arena:
-    """One block of memory; ``holes`` are its free parts as (offset, size), in order."""
+    """One block of memory; `holes` are its free parts as (offset, size), in order."""
 
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
@@ -141,7 +141,7 @@ def replaceable(
     buffers: Mapping[str, BufferInfo],
     arena: Arena,
 ) -> str | None:
-    """Return a buffer of the arena that ends in this step and that ``name`` may be written over."""
+    """Return a buffer of the arena that ends in this step and that `name` may be written over."""
     if not isinstance(step, Group):
         return None
     for old in dying:
@@ -157,9 +157,9 @@ def replaceable(
 
 
 def is_in_place(group: Group, output: str, source: str) -> bool:
-    """Say whether a group may write ``output`` over ``source``.
+    """Say whether a group may write `output` over `source`.
 
-    Every read of ``source`` must be at the address that the same iteration later writes, in an earlier segment or
+    Every read of `source` must be at the address that the same iteration later writes, in an earlier segment or
     before the write in the same one.
     """
     accesses = [
@@ -179,20 +179,37 @@ def is_in_place(group: Group, output: str, source: str) -> bool:
     )
 
 
-def safe_write_backs(steps: Sequence[Step], write_backs: Mapping[str, str]) -> dict[str, str]:
+def safe_write_backs(
+    steps: Sequence[Step], write_backs: Mapping[str, str], buffers: Mapping[str, BufferInfo]
+) -> dict[str, str]:
     """Return the outputs that may be written straight into the input that the caller will overwrite.
 
-    No later step may touch that input, and the writer may read it only in place.
+    No later step may touch that input, the writer may read it only in place, both must have one layout, and nothing may
+    fail any more once the input is changed: no check of the writer or after it, no kernel that isn't ours.
     """
     safe: dict[str, str] = {}
     for output, source in write_backs.items():
         writer = next((k for k, s in enumerate(steps) if output in writes_of(s)), None)
-        if writer is None or any(source in touched_by(s) for s in steps[writer + 1 :]):
+        if writer is None or layout_of(buffers[output]) != layout_of(buffers[source]):
             continue
-        step = steps[writer]
-        if isinstance(step, Group) and is_in_place(step, output, source):
+        step, later = steps[writer], steps[writer + 1 :]
+        if any(source in touched_by(s) for s in later) or any(map(can_fail, steps[writer:])):
+            continue
+        if source in safe.values() or not isinstance(step, Group):
+            continue
+        if is_in_place(step, output, source):
             safe[output] = source
     return safe
+
+
+def layout_of(info: BufferInfo) -> tuple[object, ...]:
+    """Return what two buffers must have in common to be one memory."""
+    return info.dtype, info.shape, info.strides
+
+
+def can_fail(step: Step) -> bool:
+    """Say whether a step may raise an error."""
+    return bool(step.checks) if isinstance(step, Group) else not step.into
 
 
 # ---- what a step touches -------------------------------------------------------------------------

@@ -8,9 +8,7 @@ The stages are imported where they are called: a process that finds its artifact
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import artifact_cache
@@ -37,13 +35,7 @@ class Stages:
     plan: Plan
 
 
-def plan_graph(
-    graph: OperatorGraph,
-    target: Target,
-    *,
-    strict: bool = False,
-    write_backs: Mapping[str, str] = MappingProxyType({}),
-) -> Stages:
+def plan_graph(graph: OperatorGraph, target: Target, *, strict: bool = False) -> Stages:
     """Lower, schedule and plan a graph: all that comes before text. Needs no device and no compiler."""
     from tensorplay.compiler.backends.stax import verify
     from tensorplay.compiler.backends.stax.graph_lowering import lower_graph
@@ -56,7 +48,7 @@ def plan_graph(
         verify.verify_program(program)
 
     # Fuse what may share a kernel, put the kernels into an order, split rows into segments.
-    schedule = schedule_program(program, target, write_backs)
+    schedule = schedule_program(program, target)
     if config.verify:
         verify.verify_schedule(schedule)
 

@@ -1,10 +1,10 @@
 """The types between scheduling and code generation: groups, segments, the schedule and the plan. All frozen.
 
-``LoopProgram`` → scheduler → ``Schedule`` (what runs together, in which order) → memory planning → ``Plan`` (where
-every buffer lives) → codegen prints each ``Group`` as one kernel, the wrapper prints the steps.
+`LoopProgram` → scheduler → `Schedule` (what runs together, in which order) → memory planning → `Plan` (where
+every buffer lives) → codegen prints each `Group` as one kernel, the wrapper prints the steps.
 
 A group is one kernel: an outer nest of parallel loops, and inside it *segments*, run one after the other for every
-outer iteration. Softmax over rows of 1000, where ``e`` stays in a row buffer and memory is read and written once:
+outer iteration. Softmax over rows of 1000, where `e` stays in a row buffer and memory is read and written once:
 
     group softmax: for x0 in 16384
       locals m: float32, e: float32[r0_0], s: float32
@@ -28,24 +28,24 @@ outer iteration. Softmax over rows of 1000, where ``e`` stays in a row buffer an
         tmp2 = div(tmp0, tmp1) : float32
         store buf4[1000*x0 + r0_0] = tmp2
 
-How to print it as C++ (``int64_t kernel(void* const* buffers, int64_t begin, int64_t end)``):
+How to print it as C++ (`int64_t kernel(void* const* buffers, int64_t begin, int64_t end)`):
 
-- ``buffers`` are ``Group.reads + Group.writes + Group.updates`` in that order, each buffer once.
-- The flattened outer iteration number runs over ``[begin, end)`` with ``Group.iterations`` in all; the last of
-  ``outer`` is the fastest. A loop with ``step == 1`` gives its symbol the loop's number. A loop with ``step > 1`` is
+- `buffers` are `Group.reads + Group.writes + Group.updates` in that order, each buffer once.
+- The flattened outer iteration number runs over `[begin, end)` with `Group.iterations` in all; the last of
+  `outer` is the fastest. A loop with `step == 1` gives its symbol the loop's number. A loop with `step > 1` is
   *tiled*: it counts tiles, and its symbol is then a loop of segments, which runs over
-  ``[tile*step, min((tile+1)*step, extent))``. The symbol keeps its full value, so no expression changes.
-- A segment is a nest of its ``loops`` in the given order, around ``body``; then ``after``. Loops with role
-  ``REDUCED`` are those that ``Reduce`` merges over; an accumulator exists for every point of the other (``KEPT``)
-  loops. ``after`` runs once for every point of the kept loops. Values are numbered through ``body`` and ``after``.
-- ``vector`` is the loop whose consecutive values fill the lanes (None: scalar). If its role is ``REDUCED``, lanes
-  are merged at the end; if ``KEPT`` and the segment reduces, every lane is an accumulator of its own, and where the
+  `[tile*step, min((tile+1)*step, extent))`. The symbol keeps its full value, so no expression changes.
+- A segment is a nest of its `loops` in the given order, around `body`; then `after`. Loops with role
+  `REDUCED` are those that `Reduce` merges over; an accumulator exists for every point of the other (`KEPT`)
+  loops. `after` runs once for every point of the kept loops. Values are numbered through `body` and `after`.
+- `vector` is the loop whose consecutive values fill the lanes (None: scalar). If its role is `REDUCED`, lanes
+  are merged at the end; if `KEPT` and the segment reduces, every lane is an accumulator of its own, and where the
   reduced loops lie outside the accumulators are an array over the kept loops (or registers, for a short tile).
-- A ``Local`` without axes is a scalar variable of the outer iteration. With axes it is an array over the current
+- A `Local` without axes is a scalar variable of the outer iteration. With axes it is an array over the current
   tile (or the whole extent) of each axis, row-major, first element at the start of the tile.
-- Accesses of one iteration happen in order; nothing else is promised between iterations of a ``vector`` loop, and
-  outer iterations may run in any order and at once when ``parallel``.
-- The summation order of a ``Reduce`` must depend on the group only, not on the number of threads.
+- Accesses of one iteration happen in order; nothing else is promised between iterations of a `vector` loop, and
+  outer iterations may run in any order and at once when `parallel`.
+- The summation order of a `Reduce` must depend on the group only, not on the number of threads.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outer:
-    """One loop of the parallel nest. ``step > 1``: it counts tiles of ``step`` values, see the module's docstring."""
+    """One loop of the parallel nest. `step > 1`: it counts tiles of `step` values, see the module's docstring."""
 
     symbol: Symbol
     extent: int
@@ -91,9 +91,9 @@ class Outer:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """One loop of a segment: all of ``extent``, or, if the group tiles this symbol, the current tile of it.
+    """One loop of a segment: all of `extent`, or, if the group tiles this symbol, the current tile of it.
 
-    ``start`` and ``stop`` narrow it to ``[start, stop)`` (only loops that aren't tiled), where a segment was split
+    `start` and `stop` narrow it to `[start, stop)` (only loops that aren't tiled), where a segment was split
     at the seams of a concatenation.
     """
 
@@ -106,7 +106,7 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A value that lives for one outer iteration: a scalar, or an array over the current range of ``axes``."""
+    """A value that lives for one outer iteration: a scalar, or an array over the current range of `axes`."""
 
     name: str
     dtype: DType
@@ -115,7 +115,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One pass over the row: a loop nest around ``body``, then ``after`` for every point of the kept loops."""
+    """One pass over the row: a loop nest around `body`, then `after` for every point of the kept loops."""
 
     loops: tuple[Inner, ...]
     body: tuple[Instr, ...]
@@ -130,13 +130,15 @@ class Segment:
 
 @dataclass(frozen=True)
 class Group:
-    """One kernel. ``reads`` are only read, ``writes`` only written (or written before they are read, by the same
-    outer iteration), ``updates`` are read and changed in place.
+    """One kernel.
 
-    ``checks`` are the messages of the bounds checks. ``index_bits`` is 32 when every address and every index value
-    that the kernel forms is below 2**31, counted from the largest reachable offset, else 64. ``operations`` counts
-    scalar operations (weighted by cost) and ``bytes_moved`` the least memory traffic of the whole group: together
-    they say whether threads pay. ``nodes`` names the buffers that it computes, ``origins`` the graph nodes.
+    `reads` are only read, `writes` only written (or written before they are read, by the same outer iteration), `updates`
+    are read and changed in place.
+
+    `checks` are the messages of the bounds checks. `index_bits` is 32 when every address and every index value
+    that the kernel forms is below 2**31, counted from the largest reachable offset, else 64. `operations` counts
+    scalar operations (weighted by cost) and `bytes_moved` the least memory traffic of the whole group: together
+    they say whether threads pay. `nodes` names the buffers that it computes, `origins` the graph nodes.
     """
 
     name: str
@@ -194,10 +196,10 @@ class BufferView:
 class Extern:
     """A call of an operator's own kernel (matrix multiply, convolution, …) on arrays.
 
-    ``args`` and ``kwargs`` are those of ``overload``, with a ``BufferView`` for every tensor (also inside lists).
-    ``outputs`` name the buffers of its results, in order. With ``into``, the kernel writes into memory that the plan
-    allocates (``overload``'s kernel takes ``out``); else it allocates its results itself, and the wrapper copies one
-    whose strides differ from its ``BufferInfo``. ``effect``: it must run once, in order (it draws random state).
+    `args` and `kwargs` are those of `overload`, with a `BufferView` for every tensor (also inside lists).
+    `outputs` name the buffers of its results, in order. With `into`, the kernel writes into memory that the plan
+    allocates (`overload`'s kernel takes `out`); else it allocates its results itself, and the wrapper copies one
+    whose strides differ from its `BufferInfo`. `effect`: it must run once, in order (it draws random state).
     """
 
     name: str
@@ -222,7 +224,7 @@ Step: TypeAlias = Group | Extern
 
 @dataclass(frozen=True, slots=True)
 class BufferInfo:
-    """What a buffer holds. ``elements`` counts the elements from the first to the last reachable one."""
+    """What a buffer holds. `elements` counts the elements from the first to the last reachable one."""
 
     name: str
     dtype: DType
@@ -268,7 +270,7 @@ class Refusal:
 class Schedule:
     """Steps in the order in which they run, every buffer they touch, and why pairs stayed apart.
 
-    ``aliases`` gives for an output buffer the input that it may be written into (the caller's write-back), where no
+    `aliases` gives for an output buffer the input that it may be written into (the caller's write-back), where no
     step after its writer reads that input.
     """
 
@@ -305,9 +307,9 @@ class Place(Enum):
 class Allocation:
     """The memory of one buffer.
 
-    ``INPUT``: the caller's array. ``OUTPUT``: allocated for each call and returned. ``ARENA``: ``offset`` bytes (a
-    multiple of 64) into one block that the call allocates, or keeps. ``EXTERN``: made by the external call.
-    ``WRITE_BACK``: the memory of the input ``alias``, whose old value nothing reads any more.
+    `INPUT`: the caller's array. `OUTPUT`: allocated for each call and returned. `ARENA`: `offset` bytes (a
+    multiple of 64) into one block that the call allocates, or keeps. `EXTERN`: made by the external call.
+    `WRITE_BACK`: the memory of the input `alias`, whose old value nothing reads any more.
     """
 
     buffer: str
@@ -318,7 +320,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Plan:
-    """A schedule and the place of every buffer; ``releases[k]`` are the buffers whose last reader is step k."""
+    """A schedule and the place of every buffer; `releases[k]` are the buffers whose last reader is step k."""
 
     schedule: Schedule
     allocations: Mapping[str, Allocation]

@@ -11,7 +11,6 @@ In: a `LoopProgram`. Out: a `Schedule`: groups (kernels) and external calls, in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import clusters
@@ -39,10 +38,8 @@ if TYPE_CHECKING:
     from tensorplay.compiler.target import Target
 
 
-def schedule_program(
-    program: LoopProgram, target: Target, write_backs: Mapping[str, str] = MappingProxyType({})
-) -> Schedule:
-    """Schedule a program. ``write_backs`` maps outputs to the inputs that the caller will overwrite with them."""
+def schedule_program(program: LoopProgram, target: Target) -> Schedule:
+    """Schedule a program."""
     buffers = buffer_infos(program)
     source = SymbolSource()
     graph = UnitGraph(make_units(program, source), buffers, target, source)
@@ -57,7 +54,7 @@ def schedule_program(
         inputs,
         program.outputs,
         graph.refusals(),
-        safe_write_backs(steps, write_backs),
+        safe_write_backs(steps, program.write_backs, buffers),
     )
 
 

@@ -1,4 +1,4 @@
-"""`CountingHandler`: how much an ``inner_fn`` does and what it reads; the basis of materialization (6.6)."""
+"""`CountingHandler`: how much an `inner_fn` does and what it reads; the basis of materialization (6.6)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CountingHandler(SymbolicHandler):
         self.reads[buffer] = self.reads.get(buffer, 0) + 1
         return self.fresh()
 
-    def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
+    def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:  # noqa: ARG002
         """Count a check as one operation."""
         self.operations += 1
 

@@ -1,6 +1,6 @@
-"""`RecordingHandler`: run an ``inner_fn`` once on symbols and record the instructions.
+"""`RecordingHandler`: run an `inner_fn` once on symbols and record the instructions.
 
-Equal instructions are recorded once (in-kernel common subexpression elimination); ``finish`` drops those whose
+Equal instructions are recorded once (in-kernel common subexpression elimination); `finish` drops those whose
 values nothing uses and numbers the rest.
 """
 
@@ -95,7 +95,7 @@ class RecordingHandler(SymbolicHandler):
         return symbol
 
     def place_indirects(self, expr: Expr) -> tuple[Expr, tuple[int, ...]]:
-        """Replace the symbols of emitted values by ``j0``, ``j1``, …; return the values in that order."""
+        """Replace the symbols of emitted values by `j0`, `j1`, …; return the values in that order."""
         if not self.indirects:
             return expr, ()
         found = sorted(

@@ -1,15 +1,15 @@
 """`SymbolicHandler`: what all interpretations inside a loop nest share.
 
-A value is one of three things: an integer known as an index expression (its ``data`` is an ``Expr``), a truth value
-known before the program runs (``data`` is a bool), or something that the derived handler emitted (``data`` is its
+A value is one of three things: an integer known as an index expression (its `data` is an `Expr`), a truth value
+known before the program runs (`data` is a bool), or something that the derived handler emitted (`data` is its
 token). Integer arithmetic on index expressions stays an index expression, as long as it can't wrap around: so an
-index that is computed from ``arange`` turns into the address itself (Example 6.3). Comparisons that the ranges of
-the loop variables decide are folded, and ``where`` on a folded condition takes its branch.
+index that is computed from `arange` turns into the address itself (Example 6.3). Comparisons that the ranges of
+the loop variables decide are folded, and `where` on a folded condition takes its branch.
 
-A derived handler supplies ``emit``, ``emit_constant``, ``emit_index``, ``emit_load``, ``emit_check`` and
-``symbol_for``; it may ask ``interval`` what is known of a value.
+A derived handler supplies `emit`, `emit_constant`, `emit_index`, `emit_load`, `emit_check` and
+`symbol_for`; it may ask `interval` what is known of a value.
 
-[Note: masked loads] ``select(condition, first, second)`` is ``first()`` where the condition holds, else ``second()``.
+[Note: masked loads] `select(condition, first, second)` is `first()` where the condition holds, else `second()`.
 Loads and bounds checks inside run only where their value is used; everything else runs everywhere.
 """
 
@@ -42,7 +42,7 @@ class SymbolicHandler(ABC):
     """A handler that keeps integers symbolic for as long as it can."""
 
     def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
-        """Start without a mask; ``buffers`` tells what may be read."""
+        """Start without a mask; `buffers` tells what may be read."""
         self.buffers = buffers
         self.mask: Value | None = None
         self.intervals: dict[object, Interval] = {}
@@ -73,11 +73,11 @@ class SymbolicHandler(ABC):
 
     @abstractmethod
     def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:
-        """Emit a check of ``0 <= token < size``."""
+        """Emit a check of `0 <= token < size`."""
 
     @abstractmethod
     def symbol_for(self, token: object, size: int) -> Symbol:
-        """Return a symbol ``tmp…`` in ``[0, size)`` that stands for an emitted integer in addresses."""
+        """Return a symbol `tmp…` in `[0, size)` that stands for an emitted integer in addresses."""
 
     # ---- the handler protocol --------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class SymbolicHandler(ABC):
         return Value(self, dtype, self.emit_constant(number, dtype))
 
     def load(self, buffer: str, index: object) -> Value:
-        """Read an element; ``index`` is an address, strides applied.
+        """Read an element; `index` is an address, strides applied.
 
         A mask is left out where every place that the address can take is in the buffer: reading too much costs nothing.
         """
@@ -120,17 +120,17 @@ class SymbolicHandler(ABC):
         return Value(self, facts.dtype, self.emit_load(buffer, address, mask))
 
     def index_expr(self, expr: object, dtype: DType) -> Value:
-        """Return an index expression as a value of ``dtype``."""
+        """Return an index expression as a value of `dtype`."""
         e = to_expr(cast("Expr | int", expr))
         if dtype.kind in "iu" and fits(e.bounds, dtype):
             return Value(self, dtype, e)
         return Value(self, dtype, self.emit_index(e, dtype))
 
     def indirect(self, value: Value, size: object, what: str, *, wrap: bool = True) -> Expr:
-        """Return a value as an index in ``[0, size)``.
+        """Return a value as an index in `[0, size)`.
 
-        A negative value counts from the end (unless ``wrap`` is off); the correction and the bounds check are left
-        out where the value's interval proves them needless. ``what`` names the operator and dimension in the error.
+        A negative value counts from the end (unless `wrap` is off); the correction and the bounds check are left
+        out where the value's interval proves them needless. `what` names the operator and dimension in the error.
         """
         extent = cast("int", size)
         legal = Interval(0, extent - 1)
@@ -160,7 +160,7 @@ class SymbolicHandler(ABC):
     def select(
         self, condition: Value, first: Callable[[], Value], second: Callable[[], Value]
     ) -> Value:
-        """Return ``first()`` where the condition holds, else ``second()``; see [Note: masked loads]."""
+        """Return `first()` where the condition holds, else `second()`; see [Note: masked loads]."""
         if isinstance(condition.data, bool):
             return first() if condition.data else second()
         negated = self.apply(TABLE["logical_not"], (condition,), NO_ATTRS)
@@ -168,7 +168,7 @@ class SymbolicHandler(ABC):
         return self.apply(TABLE["where"], (condition, a, b), NO_ATTRS)
 
     def under(self, condition: Value, body: Callable[[], Value]) -> Value:
-        """Run ``body`` with its loads and checks under a condition."""
+        """Run `body` with its loads and checks under a condition."""
         outer = self.mask
         self.mask = condition
         if outer is not None:
@@ -289,7 +289,7 @@ def fold_arithmetic(name: str, operands: list[Expr]) -> Expr | None:
 
 
 def compare(name: str, difference: Interval) -> bool | None:
-    """Decide a comparison from the interval of ``a - b``; None where it is open."""
+    """Decide a comparison from the interval of `a - b`; None where it is open."""
     low, high = difference
     less, equal, greater = high < 0, low == 0 == high, low > 0
     match name:

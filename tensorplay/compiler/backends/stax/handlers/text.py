@@ -1,4 +1,4 @@
-"""`TextHandler`: print an ``inner_fn`` as the chapter does (Listings 6.2 to 6.4).
+"""`TextHandler`: print an `inner_fn` as the chapter does (Listings 6.2 to 6.4).
 
 Nothing is merged: two reads of one place are two lines, as in Listing 6.4.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TextHandler(SymbolicHandler):
-    """Collects one line an instruction; the tokens are names ``tmp0``, ``tmp1``, …"""
+    """Collects one line an instruction; the tokens are names `tmp0`, `tmp1` and so on."""
 
     def __init__(self, buffers: Mapping[str, BufferFacts]) -> None:
         """Print against these buffers."""
@@ -27,7 +27,7 @@ class TextHandler(SymbolicHandler):
         self.count = 0
 
     def line(self, call: str) -> str:
-        """Add ``tmpk = call``; return ``tmpk``."""
+        """Add `tmpk = call`; return `tmpk`."""
         name = f"tmp{self.count}"
         self.count += 1
         self.lines.append(f"{name} = {call}")
