@@ -358,3 +358,25 @@ def test_pad(mode, numpy_mode):
     np.testing.assert_array_equal(to_array(found), np.pad(x, ((0, 2), (2, 1)), numpy_mode))
     variable = tp.from_numpy(x).requires_grad_()
     assert gradcheck(lambda x: functional.pad(x, (2, 1, 0, 2), mode), (variable,))
+
+
+# ---- forward mode of composites with gradients of their own
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("softmax", (1, None)),
+        ("log_softmax", (0, None)),
+        ("logsumexp", ((1,), False)),
+        ("masked_softmax", (-1,)),
+    ],
+)
+def test_tangents_are_the_transposed_gradients(name, arguments):
+    operator = tp.ops.tp[name]
+    x, t = tp.from_numpy(normal(3, 4)).requires_grad_(), tp.from_numpy(normal(3, 4))
+    y = operator(x, *arguments)
+    weights = tp.from_numpy(normal(*y.shape))
+    forward = operator.jvp((x.detach(), *arguments), y.detach(), [t])
+    (backward,) = tp.autograd.grad(y, x, weights)
+    np.testing.assert_allclose((forward * weights).sum().item(), (backward * t).sum().item())

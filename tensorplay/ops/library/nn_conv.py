@@ -7,7 +7,7 @@ differentiation: ``⟨g, C(x, w)⟩ = ⟨T(g, w), x⟩ = ⟨G(g, x), w⟩``. The
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.core.dtypes import float64, int64
@@ -30,6 +30,8 @@ from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Pair, Size, to_pair
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
 Two: TypeAlias = tuple[int, int]
@@ -275,6 +277,23 @@ def _() -> Iterator[Sample]:
     one = (1, 1)
     yield sample(Arg((2, 4, 3, 5)), Arg((2, 3, 5, 6)), (4, 3, 3, 2), one, (0, 0), one, 1)
     yield sample(Arg((1, 2, 3, 5)), Arg((1, 4, 6, 5)), (2, 2, 3, 3), (2, 1), (1, 2), (1, 2), 2)
+
+
+def _bilinear_tangent(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
+    """The product rule of all three: each operand's tangent in the operand's place."""
+    del result
+    total: Tensor | None = None
+    for place, tangent in enumerate(tangents):
+        if tangent is not None:
+            part: Tensor = operator(*values[:place], tangent, *values[place + 1 :])
+            total = part if total is None else total + part
+    return total
+
+
+for _operator in (convolution, convolution_input_grad, convolution_weight_grad):
+    _operator.tangent(_bilinear_tangent)
 
 
 @composite()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,6 +28,8 @@ from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Pair, Size
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
 Shape: TypeAlias = tuple[int, ...]
@@ -109,6 +111,18 @@ def _(
     spread = zeros.scatter_add(-1, places.flatten(-2), grad.flatten(-2))
     result: Tensor = spread.reshape(input.shape)
     return result
+
+
+@max_pool2d_with_indices.tangent
+def _(
+    operator: Operator, values: Values, results: Any, tangents: Sequence[Tensor | None]
+) -> tuple[Tensor | None, None]:
+    del operator, values
+    tangent, places = tangents[0], results[1]
+    if tangent is None:
+        return None, None
+    read = tangent.flatten(-2).gather(-1, places.flatten(-2))
+    return read.reshape(places.shape), None
 
 
 @max_pool2d_with_indices.sample

@@ -7,8 +7,8 @@ are computed in float32 throughout and rounded once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, float64
@@ -19,6 +19,8 @@ from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
 
@@ -43,9 +45,23 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
 @softmax.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    return _softmax_gradient(grad, result, dim)
+
+
+def _softmax_gradient(grad: Tensor, result: Tensor, dim: Any) -> Tensor:  # noqa: ANN401  # an int
     y, g = widen(result), widen(grad)
     product = g * y
     return product - y * product.sum(dim, keepdim=True)
+
+
+@softmax.tangent
+def _(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
+    """The Jacobian is symmetric, so the tangent is computed as the gradient is."""
+    del operator
+    tangent = tangents[0]
+    return None if tangent is None else _softmax_gradient(tangent, result, values[1])
 
 
 @softmax.sample
@@ -71,6 +87,18 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     g = widen(grad)
     return g - widen(result).exp() * g.sum(dim, keepdim=True)
+
+
+@log_softmax.tangent
+def _(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
+    del operator
+    if tangents[0] is None:
+        return None
+    dim: Any = values[1]
+    tangent = widen(tangents[0])
+    return tangent - (widen(result).exp() * tangent).sum(dim, keepdim=True)
 
 
 @log_softmax.sample
@@ -111,6 +139,19 @@ def _kept(x: Tensor, input: Tensor, dim: Size) -> Tensor:
     return x.reshape(tuple(1 if d in dims else n for d, n in enumerate(input.shape)))
 
 
+@logsumexp.tangent
+def _(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
+    del operator
+    if tangents[0] is None:
+        return None
+    input, dim, keepdim = cast("tuple[Tensor, Any, bool]", values)
+    y = widen(result) if keepdim else _kept(widen(result), input, dim)
+    y = tp.where(y == -math.inf, 0.0, y)
+    return ((widen(input) - y).exp() * widen(tangents[0])).sum(dim, keepdim)
+
+
 @logsumexp.sample
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4)), 1)
@@ -134,9 +175,10 @@ def masked_softmax(input: Tensor, dim: int) -> Tensor:
 
 @masked_softmax.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    y, g = widen(result), widen(grad)
-    product = g * y
-    return product - y * product.sum(dim, keepdim=True)
+    return _softmax_gradient(grad, result, dim)
+
+
+masked_softmax.tangent(softmax.written_tangent)
 
 
 @masked_softmax.sample
