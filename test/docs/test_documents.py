@@ -18,13 +18,16 @@ DOCUMENTS = ("README.md", "docs/tour.md", "docs/adding_an_operator.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 PROGRAM = """
-import contextlib, io, json, linecache, sys
+import __future__, contextlib, io, json, linecache, sys
 blocks, outputs, names = json.load(sys.stdin), [], {"__name__": "document"}
+flags = 0  # a future import holds for the blocks after it, as at a prompt
 for number, (file, block) in enumerate(blocks):
-    name = f"<{file}, block {number}>"
+    name = f"{file}_{number}.py"
     linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(block, name, "exec"), names)
+        code = compile(block, name, "exec", flags=flags, dont_inherit=True)
+        flags |= code.co_flags & __future__.annotations.compiler_flag
+        exec(code, names)
     outputs.append(printed.getvalue())
 json.dump(outputs, sys.stdout)
 """
@@ -34,7 +37,7 @@ def run_blocks(document: str, blocks: list[str]) -> list[str]:
     """What each block prints when all run one after the other."""
     child = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM],
-        input=json.dumps([(document, block) for block in blocks]),
+        input=json.dumps([(Path(document).stem, block) for block in blocks]),
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -72,6 +75,7 @@ def test_a_document_prints_what_it_says(document, request):
     "path", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")), ids=str
 )
 def test_links_lead_somewhere(path):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+    prose = BLOCK.sub("", path.read_text())
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose):
         if not target.startswith("http"):
             assert (path.parent / target).exists(), f"{path.name} points to {target}"
