@@ -115,7 +115,10 @@ def _(
 
 @max_pool2d_with_indices.tangent
 def _(
-    operator: Operator, values: Values, results: Any, tangents: Sequence[Tensor | None]
+    operator: Operator,
+    values: Values,
+    results: tuple[Tensor, Tensor],
+    tangents: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, None]:
     del operator, values
     tangent, places = tangents[0], results[1]
