@@ -64,6 +64,15 @@ def floating_only(name: str, dtype: DType, asked: DType | None) -> DType:
     return found
 
 
+def real_floating_only(name: str, dtype: DType, asked: DType | None) -> DType:
+    """Variances of integers and complex numbers are refused."""
+    found = floating_only(name, dtype, asked)
+    if found.kind == "c":
+        msg = f"{name}: complex tensors are not supported; use the parts, .real and .imag"
+        raise DTypeError(msg)
+    return found
+
+
 def always_bool(name: str, dtype: DType, asked: DType | None) -> DType:
     """Any and all."""
     del name, dtype, asked

@@ -181,7 +181,7 @@ def _rounding(name: str, doc: str) -> Operator:
     function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
-        return function(input) if input.dtype.is_floating_point else input
+        return function(input) if input.dtype.is_differentiable else input
 
     declared.__name__, declared.__doc__ = name, doc
     return pointwise(method=True, inplace=True)(declared)

@@ -17,7 +17,8 @@ from tensorplay.ops.declare import composite, index, structured
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
 from tensorplay.ops.kinds.view import ViewMap
-from tensorplay.ops.library.views import expand, reshape
+from tensorplay.ops.library.conversion import contiguous_copy
+from tensorplay.ops.library.views import expand, reshape, view
 from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -288,173 +289,6 @@ def _diagonal_scatter_src(grad: Tensor, offset: int, dim1: int, dim2: int) -> Te
     return diagonal(grad, offset, dim1, dim2)
 
 
-# ---- windows and raw strides ------------------------------------------------------------------------------------
-
-
-@declare_view()
-def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
-    """Windows of `size` elements, `step` apart, along a dimension; the windows' elements are the last dimension."""
-    place = layout.normalize_dim("unfold", dimension, input.ndim)
-    own = input.shape[place] if input.ndim else 1
-    if step <= 0 or size < 0 or size > own:
-        msg = f"unfold: windows of {size} with step {step} do not fit dimension {dimension} of size {own}"
-        raise ArgumentValueError(msg)
-    shape = list(input.shape) or [1]
-    shape[place] = (own - size) // step + 1
-    if not input.ndim:
-        return ViewMap([size], lambda i: [], (1,))
-    return ViewMap(
-        [*shape, size], lambda i: [*i[:place], i[place] * step + i[-1], *i[place + 1 : -1]]
-    )
-
-
-def _unfold_backward_meta(input: TensorMeta, input_sizes: Sequence[int], *_: object) -> TensorMeta:
-    return TensorMeta(input_sizes, input.dtype, input.device)
-
-
-def _sum_type(array: Array) -> Any:  # noqa: ANN401  # a NumPy dtype
-    """Half types add up in float32."""
-    return dtypes.from_numpy_dtype(array.dtype).compute.numpy
-
-
-@structured(meta=_unfold_backward_meta, public=False, linear=True)
-def unfold_backward(input: Array, input_sizes: Size, dimension: int, size: int, step: int) -> Array:
-    """The adjoint of unfold: every window added to where it came from."""
-    result = np.zeros(tuple(input_sizes), _sum_type(input))
-    if not input_sizes:
-        return np.asarray(input.sum(), input.dtype)
-    moved = np.moveaxis(result, dimension, -1)
-    windows = np.moveaxis(input, dimension if dimension >= 0 else dimension - 1, -2)
-    for k in range(size):
-        count = windows.shape[-2]
-        moved[..., k : k + (count - 1) * step + 1 : step] += windows[..., k]
-    return result.astype(input.dtype, copy=False)
-
-
-@unfold.gradient("input")
-def _unfold_gradient(
-    grad: Tensor, input: TensorMeta, dimension: int, size: int, step: int
-) -> Tensor:
-    place = layout.normalize_dim("unfold", dimension, input.ndim)
-    return unfold_backward(grad, input.shape, place, size, step)
-
-
-@unfold_backward.gradient("input")
-def _unfold_backward_gradient(grad: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return unfold(grad, dimension, size, step)
-
-
-def _strided_source(
-    input: TensorMeta, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-) -> ViewMap:
-    """The index map over a contiguous input: the element with that number in memory."""
-    first = 0 if storage_offset is None else storage_offset - input.offset
-    inner = layout.contiguous_strides(input.shape)
-
-    def source(i: Sequence[Any]) -> Sequence[Any]:
-        number: Any = first
-        for place, step in zip(i, stride, strict=True):
-            number = number + place * step
-        return [
-            (number // step if step != 1 else number) % own if k else number // step
-            for k, (own, step) in enumerate(zip(input.shape, inner, strict=True))
-        ]
-
-    return ViewMap(tuple(size), source, tuple(stride))
-
-
-@declare_view(scatter="as_strided_scatter", strided=True)
-def as_strided(
-    input: TensorMeta, size: Size, stride: Size, storage_offset: int | None = None
-) -> ViewMap:
-    """A view of the storage with these strides, from the element `storage_offset` of the storage (default: the tensor's)."""
-    return _strided_source(input, size, stride, storage_offset)
-
-
-def _offset_of(array: Array) -> int:
-    return -_C.reach(array)[0]
-
-
-@structured(meta=lambda input, *_: input.contiguous(), linear=True)
-def as_strided_scatter(
-    input: Array, src: Array, size: Size, stride: Size, storage_offset: int | None = None
-) -> Array:
-    """`input` with the elements of its strided view replaced by `src`."""
-    memory = np.arange(input.size, dtype=np.int64).reshape(input.shape)
-    strides, offset = element_strides(input), _offset_of(input)
-    low, high = layout.extent(input.shape, strides, 0)
-    numbers = np.full(high - low + 1, -1, np.int64)
-    _C.view(numbers, input.shape, strides, -low)[...] = memory
-    first = -low if storage_offset is None else storage_offset - offset - low
-    places = _C.view(numbers, tuple(size), tuple(stride), first)
-    result = np.array(input, order="C")
-    flat = result.reshape(-1)
-    inside = places >= 0
-    flat[places[inside]] = src[inside]
-    return result
-
-
-@as_strided_scatter.gradient("input")
-def _as_strided_scatter_input(
-    grad: Tensor,
-    src: TensorMeta,
-    size: Size,
-    stride: Size,
-    storage_offset: int | None,
-    input: TensorMeta,
-) -> Tensor:
-    mask = tp.ones(input.shape, dtype=grad.dtype)
-    zeros = tp.zeros(src.shape, dtype=grad.dtype)
-    return grad * as_strided_scatter(mask, zeros, size, stride, storage_offset)
-
-
-@as_strided_scatter.gradient("src")
-def _as_strided_scatter_src(
-    grad: Tensor, size: Size, stride: Size, storage_offset: int | None
-) -> Tensor:
-    return as_strided(grad.contiguous(), size, stride, storage_offset)
-
-
-def _adjoint_meta(input: TensorMeta, sizes: Sequence[int], *_: object) -> TensorMeta:
-    return TensorMeta(sizes, input.dtype, input.device)
-
-
-@structured(meta=_adjoint_meta, public=False, linear=True)
-def as_strided_backward(
-    input: Array, sizes: Size, strides: Size, size: Size, stride: Size, first: int
-) -> Array:
-    """The adjoint of as_strided of a tensor with these sizes and strides: elements that were read twice add up.
-
-    `first` is the view's first element, counted from the tensor's.
-    """
-    low, high = layout.extent(sizes, strides, 0)
-    view_low, view_high = layout.extent(size, stride, first)
-    low, high = min(low, view_low), max(high, view_high)
-    memory = np.zeros(high - low + 1, _sum_type(input))
-    numbers = np.arange(memory.size, dtype=np.int64)
-    np.add.at(memory, _C.view(numbers, tuple(size), tuple(stride), first - low), input)
-    return np.array(_C.view(memory, tuple(sizes), tuple(strides), -low), input.dtype, order="C")
-
-
-@as_strided.gradient("input")
-def _as_strided_gradient(
-    grad: Tensor, input: TensorMeta, size: Size, stride: Size, storage_offset: int | None
-) -> Tensor:
-    first = 0 if storage_offset is None else storage_offset - input.offset
-    return as_strided_backward(grad, input.shape, input.strides, size, stride, first)
-
-
-@as_strided_backward.gradient("input")
-def _as_strided_backward_gradient(
-    grad: Tensor, sizes: Size, strides: Size, size: Size, stride: Size, first: int
-) -> Tensor:
-    """Gather through the same map: lay the gradient out as the tensor was, then take the view."""
-    low, high = layout.extent(sizes, strides, 0)
-    memory = tp.zeros((high - low + 1,), dtype=grad.dtype)
-    laid = as_strided_scatter(memory, grad, sizes, strides, -low)
-    return as_strided(laid, size, stride, first - low)
-
-
 # ---- copies by an index map ---------------------------------------------------------------------------------------
 
 
@@ -516,7 +350,7 @@ def repeat(input: Tensor, repeats: Sizes) -> Tensor:
     apart = [size for pair in zip((1,) * len(shape), shape, strict=True) for size in pair]
     wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
     merged = [count * size for count, size in zip(repeats, shape, strict=True)]
-    return reshape(expand(reshape(input, apart), wide), merged)
+    return view(contiguous_copy(expand(reshape(input, apart), wide)), merged)
 
 
 @composite(method=True)
@@ -620,13 +454,7 @@ diagonal.sample(_samples((_X,), (_X, 1, 1, 2), (_X, -1, 2, 0), (Arg((2, 2)), 5))
 diagonal_scatter.sample(
     _samples((Arg((3, 4)), Arg((3,))), (Arg((3, 4)), Arg((2,)), -1), (_X, Arg((3, 4)), 1, 1, 2))
 )
-unfold.sample(_samples((_X, 2, 3, 2), (_X, 0, 2, 1), (Arg((7,)), 0, 3, 3)))
-unfold_backward.sample(_samples((Arg((3, 4, 2, 3)), (3, 4, 5), 2, 3, 2)))
-as_strided.sample(
-    _samples((_X, (2, 3), (5, 1), 2), (_X, (4, 3), (1, 1)), (Arg((6,)), (2, 2), (3, 1)))
 )
-as_strided_scatter.sample(_samples((_X, Arg((2, 3)), (2, 3), (5, 1), 2)))
-as_strided_backward.sample(_samples((Arg((4, 3)), (3, 4, 5), (20, 5, 1), (4, 3), (1, 1), 0)))
 flip.sample(_samples((_X, (0,)), (_T, (1, -1)), (Arg((0, 2)), (0,))))
 roll_dims.sample(_samples((_X, (1,), (2,)), (_X, (1, -2), (0, 1))))
 roll.sample(_samples((_X, 1, 2), (_X, 7)))

@@ -19,6 +19,7 @@ from tensorplay.ops.kinds.reduction import (
     floating_only,
     integers_to_int64,
     ordered,
+    real_floating_only,
 )
 from tensorplay.ops.library.arithmetic import maximum, minimum
 from tensorplay.ops.monoids import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, WELFORD
@@ -275,13 +276,13 @@ def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> 
     return ops.sqrt(_variance(mean, moment, count, correction))
 
 
-@reduction(WELFORD, result=floating_only, after=_variance)
+@reduction(WELFORD, result=real_floating_only, after=_variance)
 def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
     return input
 
 
-@reduction(WELFORD, result=floating_only, after=_deviation)
+@reduction(WELFORD, result=real_floating_only, after=_deviation)
 def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The square root of the variance."""
     return input
