@@ -454,7 +454,6 @@ diagonal.sample(_samples((_X,), (_X, 1, 1, 2), (_X, -1, 2, 0), (Arg((2, 2)), 5))
 diagonal_scatter.sample(
     _samples((Arg((3, 4)), Arg((3,))), (Arg((3, 4)), Arg((2,)), -1), (_X, Arg((3, 4)), 1, 1, 2))
 )
-)
 flip.sample(_samples((_X, (0,)), (_T, (1, -1)), (Arg((0, 2)), (0,))))
 roll_dims.sample(_samples((_X, (1,), (2,)), (_X, (1, -2), (0, 1))))
 roll.sample(_samples((_X, 1, 2), (_X, 7)))

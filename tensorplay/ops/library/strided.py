@@ -205,5 +205,6 @@ unfold.sample(_samples((_X, 2, 3, 2), (_X, 0, 2, 1), (Arg((7,)), 0, 3, 3)))
 unfold_backward.sample(_samples((Arg((3, 4, 2, 3)), (3, 4, 5), 2, 3, 2)))
 as_strided.sample(
     _samples((_X, (2, 3), (5, 1), 2), (_X, (4, 3), (1, 1)), (Arg((6,)), (2, 2), (3, 1)))
+)
 as_strided_scatter.sample(_samples((_X, Arg((2, 3)), (2, 3), (5, 1), 2)))
 as_strided_backward.sample(_samples((Arg((4, 3)), (3, 4, 5), (20, 5, 1), (4, 3), (1, 1), 0)))
