@@ -75,7 +75,7 @@ class NativeStages:
     kernels: Kernels
     wrapper: Text
 
-    def items(self) -> Iterator[tuple[str, Stage]]:
+    def stages(self) -> Iterator[tuple[str, Stage]]:
         """Return the stages with their names, in order."""
         for name in ("buffers", "schedule", "plan", "kernels", "wrapper"):
             yield name, getattr(self, name)
@@ -122,7 +122,7 @@ class Explanation:
         """The generated module that holds and calls the kernels."""
         return self._forward().wrapper
 
-    def items(self) -> Iterator[tuple[str, Stage]]:
+    def stages(self) -> Iterator[tuple[str, Stage]]:
         """Return the stages that there are, with their names, in order."""
         for name in ("captured", "joint_graph", "partition", "operator_graph"):
             stage = getattr(self, name)
@@ -130,11 +130,11 @@ class Explanation:
                 yield name, stage
         for prefix, native in (("", self.forward), ("backward_", self.backward)):
             if native is not None:
-                yield from ((f"{prefix}{name}", stage) for name, stage in native.items())
+                yield from ((f"{prefix}{name}", stage) for name, stage in native.stages())
 
     def text(self) -> str:
         """Return all stages as text, one after the other."""
-        return "\n\n".join(f"---- {name}\n{stage.text()}" for name, stage in self.items())
+        return "\n\n".join(f"---- {name}\n{stage.text()}" for name, stage in self.stages())
 
     def _forward(self) -> NativeStages:
         if self.forward is None:
@@ -208,7 +208,7 @@ def dump(explanation: Explanation, name: str, folder: Path) -> Path:
     """Write the stages of one compilation as numbered files into a new folder below `folder`."""
     place = folder / f"{next(_COUNT):03}_{to_identifier(name)}"
     place.mkdir(parents=True, exist_ok=True)
-    for number, (stage, value) in enumerate(explanation.items(), 1):
+    for number, (stage, value) in enumerate(explanation.stages(), 1):
         suffix = ".py" if stage.endswith("wrapper") else ".txt"
         (place / f"{number:02}_{stage}{suffix}").write_text(value.text() + "\n", encoding="utf-8")
     (place / "00_captured.py").write_text(explanation.captured.code, encoding="utf-8")

@@ -107,14 +107,14 @@ def test_every_stage_prints():
     e = tp.compile(example_5_1, strict_native=True).explain(
         tp.ones(32, 64), tp.ones(64, 64).requires_grad_()
     )
-    names = [name for name, _ in e.items()]
+    names = [name for name, _ in e.stages()]
     assert names == [
         "captured", "joint_graph", "partition", "operator_graph",
         "buffers", "schedule", "plan", "kernels", "wrapper",
         "backward_buffers", "backward_schedule", "backward_plan", "backward_kernels",
         "backward_wrapper",
     ]  # fmt: skip
-    for _, stage in e.items():
+    for _, stage in e.stages():
         assert stage.text()
     text = e.text()
     assert all(f"---- {name}\n" in text for name in names)

@@ -90,6 +90,9 @@ class Region:
         self.sources = _result_sources(returned, distinct, trace.graph.placeholders, written)
         shared = {member for each in self.plan.shared for member in each.members}
         self.plain_inputs = [n for n in range(len(self.plan.inputs)) if n not in shared]
+        self.input_places = {number: place for place, number in enumerate(self.plain_inputs)}
+        for number in range(len(self.plan.shared)):
+            self.input_places[len(self.plan.inputs) + number] = len(self.plain_inputs) + number
         self.records = any(self.plan.has_gradient)
 
     @property
@@ -120,6 +123,9 @@ class Region:
         bases = [_memory_of(each, tensors) for each in plan.shared]
         inputs = [*(tensors[number] for number in self.plain_inputs), *bases, *plan.constants]
         if self.records and is_grad_enabled():
+            for target, _ in plan.writes:  # the backward pass needs them as they were
+                place = self.input_places[target]
+                inputs[place] = inputs[place].clone()
             results = _CompiledRegion.apply(self, *inputs)
         else:
             outputs = self.forward(inputs)

@@ -19,12 +19,13 @@ from tensorplay.autograd import grad
 from tensorplay.autograd.inplace import InPlaceWrite
 from tensorplay.autograd.saved import alias
 from tensorplay.autograd.tensor_state import attach, gradient_edge
-from tensorplay.compiler.aot.joint_graph import BACKWARD, JointGraph
+from tensorplay.compiler.aot.joint_graph import BACKWARD, JointGraph, is_backward
 from tensorplay.compiler.aot.recorder import Recorder
+from tensorplay.compiler.phases import operator_of
 from tensorplay.core import layout
 from tensorplay.core.errors import CompileError, GradientError, NotDifferentiableError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.graph import Graph
+from tensorplay.graph import Graph, Node
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.tensor import Tensor
 
@@ -197,7 +198,8 @@ class _Tracing:
         results: list[Tensor] = []
         writes = self._plan_writes(results)
         plans = self._plan_outputs(outputs, results)
-        nodes = [self.recorder.node_of(result) for result in results]
+        nodes = [self.recorder.node_of(result) for result in results[: len(writes)]]
+        nodes += [self._own_memory(result) for result in results[len(writes) :]]
         flows = tuple(gradients and result.requires_grad for result in results)
         gradient_of: list[int] = []
         error: Exception | None = None
@@ -206,6 +208,7 @@ class _Tracing:
                 found = self._backward([r for r, flow in zip(results, flows, strict=True) if flow])
             except (GradientError, NotDifferentiableError) as caught:
                 error = caught
+                self._forget_backward()
             else:
                 gradient_of = [number for number, gradient in found if gradient is not None]
                 nodes += [self.recorder.node_of(g) for _, g in found if g is not None]
@@ -261,6 +264,31 @@ class _Tracing:
             plans.append(FromResult(result_of[id(source)], steps))
         return tuple(plans)
 
+    def _own_memory(self, result: Tensor) -> Node:
+        """Return a node for a result that the caller gets: with its strides, and no view of others.
+
+        After writes through views, the current value of a tensor may be a view of what was written,
+        or lie in another order.
+        """
+        node = self.recorder.node_of(result)
+        meta = result.tensor_meta
+        is_view = _is_view(node) and not dispatch.view_steps(result)
+        value = node.meta["val"]
+        if not is_view and isinstance(value, TensorMeta) and _same_order(value, meta):
+            return node
+        order = sorted(range(meta.ndim), key=lambda dim: -meta.strides[dim])
+        back = sorted(range(meta.ndim), key=order.__getitem__)
+        with self.recorder:
+            copy = tp.contiguous_copy(tp.permute(result, order))
+            return self.recorder.node_of(tp.permute(copy, back))
+
+    def _forget_backward(self) -> None:
+        """Erase what was recorded of a backward pass that turned out not to exist."""
+        graph = self.recorder.graph
+        for node in reversed(graph.nodes):
+            if is_backward(node):
+                graph.erase_node(node)
+
     def _backward(self, results: Sequence[Tensor]) -> list[tuple[int, Tensor | None]]:
         """Record the gradients of the primals, given a tangent for each result."""
         self.recorder.tag = BACKWARD
@@ -305,6 +333,18 @@ def _fills_memory(view: Tensor, base: Tensor) -> bool:
     """Whether a view shows each element of its base once, in whatever order."""
     meta = view.tensor_meta
     return meta.numel == base.numel() and layout.is_dense(meta.shape, meta.strides)
+
+
+def _is_view(node: Node) -> bool:
+    operator = operator_of(node)
+    return operator is not None and operator.kind.is_view
+
+
+def _same_order(a: TensorMeta, b: TensorMeta) -> bool:
+    """Whether two layouts of one shape agree, dimensions of size 1 apart."""
+    return all(
+        s == t for size, s, t in zip(a.shape, a.strides, b.strides, strict=True) if size != 1
+    )
 
 
 def _tangent_meta(result: Tensor) -> TensorMeta:

@@ -26,6 +26,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from types import (
     BuiltinFunctionType,
+    EllipsisType,
     FunctionType,
     MethodType,
     MethodWrapperType,
@@ -49,7 +50,7 @@ from tensorplay.core.dtypes import DType
 
 _BY_VALUE: Final = (
     *(int, float, complex, bool, str, bytes, type(None), range, slice, frozenset, set),
-    *(type(...), enum.Enum, DType, Device, MethodType),
+    *(EllipsisType, enum.Enum, DType, Device, MethodType),
 )
 _OPAQUE: Final = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType)
 _OURS: Final = "tensorplay"

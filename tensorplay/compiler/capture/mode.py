@@ -116,7 +116,7 @@ class CaptureMode(FunctionMode):
         stand_in: Tensor = TensorBase.__new__(type(tensor))
         stand_in.meta, stand_in.dtype = meta, tensor.dtype
         stand_in.storage = self._storages.setdefault(id(tensor.storage), Storage())
-        stand_in.requires_grad = tensor.requires_grad
+        stand_in.requires_grad, stand_in.grad = tensor.requires_grad, tensor.grad
         if tensor.grad_fn is not None:
             node = InPlaceWrite((gradient_edge(_leaf_like(stand_in)),))
             node.describe_outputs((stand_in,))

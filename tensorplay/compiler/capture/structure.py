@@ -20,8 +20,9 @@ import dataclasses
 import enum
 import struct
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import EllipsisType, NoneType
 from typing import Final, TypeAlias
 
 from tensorplay._C import TensorBase
@@ -30,7 +31,9 @@ from tensorplay.core.dtypes import DType
 
 Rebuild: TypeAlias = Callable[[Sequence[object]], object]
 
-SCALARS: Final = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice)
+SCALARS: Final = (int, float, complex, bool, str, bytes, NoneType, EllipsisType, range, slice)
+NAMESPACE: Final = "tensorplay"
+"""Classes registered with optree in this namespace, or in the global one, are containers."""
 BY_VALUE: Final = (*SCALARS, enum.Enum, DType, Device)
 
 
@@ -38,7 +41,7 @@ BY_VALUE: Final = (*SCALARS, enum.Enum, DType, Device)
 class Container:
     """An opened container: what sets it apart beside its children, and how to rebuild it."""
 
-    tag: Hashable
+    tag: object
     children: tuple[object, ...]
     rebuild: Rebuild
 
@@ -48,8 +51,6 @@ def open_container(value: object) -> Container | None:
     kind = type(value)
     if kind in _LEAF_TYPES or isinstance(value, (TensorBase, *BY_VALUE)):
         return None
-    if kind is tuple or kind is list:
-        return Container(kind, tuple(value), kind)  # type: ignore[arg-type]  # both are iterable
     if isinstance(value, (list, tuple)):
         named = hasattr(kind, "_fields")
         rebuild: Rebuild = (lambda items: kind(*items)) if named else kind
@@ -71,7 +72,9 @@ def _open_dict(value: dict[object, object]) -> Container:
         pairs = dict(zip(keys, items, strict=True))
         if type(value) is dict:
             return pairs
-        twin = copy.copy(value)  # an OrderedDict keeps its order, a defaultdict its factory
+        twin: dict[object, object] = copy.copy(
+            value
+        )  # an OrderedDict keeps its order, a defaultdict its factory
         twin.update(pairs)
         return twin
 
@@ -80,7 +83,7 @@ def _open_dict(value: dict[object, object]) -> Container:
 
 
 def _with_fields(kind: type, names: Sequence[str], items: Sequence[object]) -> object:
-    twin = object.__new__(kind)
+    twin: object = object.__new__(kind)
     for name, item in zip(names, items, strict=True):
         object.__setattr__(twin, name, item)
     return twin
@@ -89,15 +92,17 @@ def _with_fields(kind: type, names: Sequence[str], items: Sequence[object]) -> o
 def _open_registered(value: object) -> Container | None:
     """Open an instance of a class that the user registered with optree."""
     optree = sys.modules.get("optree")  # without importing it, nobody can have registered one
-    if optree is None or optree.tree_is_leaf(value):
+    if optree is None or optree.tree_is_leaf(value, namespace=NAMESPACE):
         return None
-    level = optree.tree_flatten_one_level(value)
+    level = optree.tree_flatten_one_level(value, namespace=NAMESPACE)
     return Container(
-        (type(value), repr(level.metadata)), tuple(level.children), level.unflatten_func
+        (type(value), repr(level.metadata)),
+        tuple(level.children),
+        lambda items: level.unflatten_func(level.metadata, items),
     )
 
 
-def scalar_key(value: object) -> Hashable:
+def scalar_key(value: object) -> object:
     """Return what is equal for values of one type that Python could not tell apart."""
     if isinstance(value, float):
         return (float, struct.pack("d", value)) if value == value else (float, "nan")  # noqa: PLR0124
@@ -115,7 +120,7 @@ class Structure:
     It also tells which containers and objects are the same object.
     """
 
-    key: Hashable
+    key: object
     tensors: tuple[TensorBase, ...]
     objects: tuple[object, ...]
 
@@ -133,7 +138,7 @@ class _Flattener:
         self.objects: list[object] = []
         self.met: dict[int, int] = {}
 
-    def encode(self, value: object) -> Hashable:
+    def encode(self, value: object) -> object:
         if isinstance(value, TensorBase):
             self.tensors.append(value)
             return _TENSOR

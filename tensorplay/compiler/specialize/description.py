@@ -19,7 +19,7 @@ def name_arguments(
 ) -> dict[str, object]:
     """Return the arguments by the names of the parameters that take them."""
     try:
-        bound = signature(function).bind(*args, **kwargs)
+        bound = signature(getattr(function, "forward", function)).bind(*args, **kwargs)
     except (TypeError, ValueError):
         named: dict[str, object] = {f"argument {place}": each for place, each in enumerate(args)}
         return {**named, **kwargs}

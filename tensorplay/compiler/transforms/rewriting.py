@@ -1,8 +1,8 @@
 """What rewrites of operator graphs share: the test that a replacement is exact, and new calls.
 
 A value may stand for another only if nobody can tell them apart: same shape, dtype and strides. A
-value that is returned may not be replaced by an input, or by another returned value, because the
-caller gets memory of its own for each.
+value that is returned may not be replaced by an input, by a view, or by another returned value,
+because the caller gets memory of its own for each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class Rewriter:
         if not same_layout(node, other):
             return False
         if node in self.returned:
-            if other.op == "placeholder" or other in self.returned:
+            called = operator_of(other)
+            is_view = called is not None and called.kind.is_view
+            if other.op == "placeholder" or other in self.returned or is_view:
                 return False
             self.returned.add(other)
         node.replace_all_uses_with(other)
