@@ -108,7 +108,9 @@ def needs_memory(node: Node) -> str:
 
 def writes_into(call: Call) -> bool:
     """Say whether the operator's kernel writes into memory that the plan allocates (wrapper.INTO)."""
-    return call.operator.name in INTO and call.meta.dtype.name in {"float32", "float64"}
+    if call.operator.name not in INTO or call.meta.dtype.name not in {"float32", "float64"}:
+        return False
+    return all(value.ndim >= 2 for value in call.values if isinstance(value, TensorMeta))
 
 
 def has_complex(call: Call) -> bool:
