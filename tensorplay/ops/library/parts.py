@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorplay import _C
-from tensorplay.core import dtypes, layout
+from tensorplay.core import layout
 from tensorplay.core.errors import ArgumentValueError, DimensionError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.declare import composite, index, structured
+from tensorplay.ops.declare import composite, index
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
 from tensorplay.ops.kinds.view import ViewMap
 from tensorplay.ops.library.conversion import contiguous_copy
 from tensorplay.ops.library.views import expand, reshape, view
-from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Dims, Size, Sizes

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
+
 @declare_view()
 def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
     """Windows of `size` elements, `step` apart, along a dimension; the windows' elements are the last dimension."""
