@@ -325,8 +325,9 @@ def _pair(value: Pair) -> tuple[int, int]:
 
 
 def _uniform_by_fan(weight: Parameter, bias: Parameter | None) -> None:
-    """Draw weight and bias from ``U(−1/√fan_in, 1/√fan_in)``."""
-    init.kaiming_uniform_(weight, a=math.sqrt(5.0))
-    if bias is not None:
-        bound = 1.0 / math.sqrt(init.fans(weight)[0])
-        init.uniform_(bias, -bound, bound)
+    """Draw weight and bias from ``U(−1/√fan_in, 1/√fan_in)``; zeros where nothing comes in."""
+    fan_in = init.fans(weight)[0]
+    bound = 1.0 / math.sqrt(fan_in) if fan_in != 0 else 0.0
+    for parameter in (weight, bias):
+        if parameter is not None:
+            init.uniform_(parameter, -bound, bound)

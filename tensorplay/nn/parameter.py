@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from tensorplay.core.errors import DTypeError
 from tensorplay.functions import empty
@@ -37,6 +37,11 @@ class Parameter(Tensor):
         parameter.assign(data)
         parameter.requires_grad = requires_grad
         return parameter
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        """Pickle as the tensor, and whether it wants a gradient."""
+        del protocol
+        return type(self), (self.detach(), self.requires_grad)
 
     def assign(self, data: Tensor) -> None:
         """Share the memory of ``data`` from now on, in place of the present one."""
