@@ -313,15 +313,58 @@ def test_threads_that_ask_for_one_kernel_start_one_compiler(folder, tmp_path, mo
     assert counts() == (1, 7)
 
 
-CHILD = """
-import sys
-sys.path[:0] = {path!r}
+# One process loads everything once and forks the children; each leaves its counts in a file.
+NURSERY = """
+import os, sys
+sys.path[:0] = [{tests!r}]
 from test_codecache import load, run
 from tensorplay.compiler.backends.stax.codecache import counters
-kernels = load("a", "b", "c", factor=7)
-assert all(run(kernel) == [7.0] * 4 for kernel in kernels.values())
-sys.stdout.write(f"{{counters.kernels_built}} {{counters.cache_hits}}")
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+children = []
+for number in range(int(sys.stdin.readline())):
+    pid = os.fork()
+    if pid == 0:
+        kernels = load("a", "b", "c", factor=7)
+        assert all(run(kernel) == [7.0] * 4 for kernel in kernels.values())
+        with open(f"{place}/result-{{os.getpid()}}", "w") as file:
+            file.write(f"{{counters.kernels_built}} {{counters.cache_hits}}")
+        os._exit(0)
+    children.append(pid)
+sys.stdout.write(" ".join(map(str, children)) + "\\n"); sys.stdout.flush()
+statuses = [os.waitpid(pid, 0)[1] for pid in children]
+sys.stdout.write(" ".join(map(str, statuses)) + "\\n")
 """
+
+
+class Nursery:
+    """Child processes that all want the same kernels at once."""
+
+    def __init__(self, place, count):
+        self.place = place
+        self.parent = subprocess.Popen(
+            [sys.executable, "-c", NURSERY.format(tests=str(Path(__file__).parent), place=place)],
+            env={**os.environ, "TP_CACHE_DIR": str(place / "cache")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.parent.stdout.readline() == "ready\n", self.parent.communicate()
+        self.parent.stdin.write(f"{count}\n")
+        self.parent.stdin.flush()
+        self.pids = [int(word) for word in self.parent.stdout.readline().split()]
+
+    def finish(self):
+        """How each child ended, and what it counted."""
+        out, err = self.parent.communicate(timeout=100)
+        assert not err
+        ends = dict(zip(self.pids, map(int, out.split()), strict=True))
+        counts = {}
+        for pid, status in ends.items():
+            if status == 0:
+                text = (self.place / f"result-{pid}").read_text()
+                counts[pid] = tuple(map(int, text.split()))
+        return ends, counts
 
 
 def slow_compiler(tmp_path, monkeypatch, seconds):
@@ -332,36 +375,20 @@ def slow_compiler(tmp_path, monkeypatch, seconds):
     return log
 
 
-def start(folder):
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(path=[str(Path(__file__).parent)])],
-        env={**os.environ, "TP_CACHE_DIR": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(child):
-    out, err = child.communicate(timeout=100)
-    assert child.returncode == 0, err
-    assert not err
-    return tuple(map(int, out.split()))
-
-
 def test_sixteen_processes_start_one_compiler_for_each_unit(tmp_path, monkeypatch):
     log = slow_compiler(tmp_path, monkeypatch, 0.2)
-    results = [finish(child) for child in [start(tmp_path / "cache") for _ in range(16)]]
-    assert sum(built for built, _ in results) == 3
-    assert all(built + hits == 3 for built, hits in results)
+    ends, counts = Nursery(tmp_path, 16).finish()
+    assert set(ends.values()) == {0}
+    assert sum(built for built, _ in counts.values()) == 3
+    assert all(built + hits == 3 for built, hits in counts.values())
     assert len(log.read_text().split()) <= 3
 
 
 def test_sixteen_processes_of_which_four_are_killed(tmp_path, monkeypatch):
     """B55."""
     log = slow_compiler(tmp_path, monkeypatch, 0.3)
-    children = [start(tmp_path / "cache") for _ in range(16)]
-    victims, survivors = list(children), []
+    nursery = Nursery(tmp_path, 16)
+    left = list(nursery.pids)
     for wanted in (
         1,
         1,
@@ -370,16 +397,15 @@ def test_sixteen_processes_of_which_four_are_killed(tmp_path, monkeypatch):
     ):  # kill whoever has just started a compiler, which is sure to hold a lock
         while not log.exists() or len(log.read_text().split()) < wanted:
             time.sleep(0.01)
-        pid = int(log.read_text().split()[-1])
-        parent = next((c for c in victims if is_child_of(pid, c.pid)), victims[0])
-        victims.remove(parent)
-        parent.send_signal(signal.SIGKILL)
-        parent.communicate()
-    survivors = victims
-    assert len(survivors) == 12
-    for child in survivors:
-        finish(child)
-    assert finish(start(tmp_path / "cache")) == (0, 3)
+        compiler = int(log.read_text().split()[-1])
+        victim = next((pid for pid in left if is_child_of(compiler, pid)), left[0])
+        left.remove(victim)
+        os.kill(victim, signal.SIGKILL)
+    ends, _ = nursery.finish()
+    assert sorted(ends.values()) == [0] * 12 + [signal.SIGKILL] * 4
+    assert all(ends[pid] == 0 for pid in left)
+    _, counts = Nursery(tmp_path, 1).finish()
+    assert list(counts.values()) == [(0, 3)]
 
 
 def is_child_of(pid, parent):
@@ -404,9 +430,12 @@ def test_units_are_about_equal_and_use_every_processor():
 
 def test_the_private_folder_goes_with_its_process(tmp_path):
     (tmp_path / "file").write_text("")
-    program = CHILD.format(path=[str(Path(__file__).parent)])
-    program += "\nfrom tensorplay.compiler.backends.stax.codecache import private\n"
-    program += "sys.stdout.write(' ' + str(private.existing()))"
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_codecache import load\n"
+        "from tensorplay.compiler.backends.stax.codecache import private\n"
+        "load('a'); sys.stdout.write(str(private.existing()))"
+    )
     child = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         env={**os.environ, "TP_CACHE_DIR": str(tmp_path / "file" / "cache")},
@@ -414,6 +443,6 @@ def test_the_private_folder_goes_with_its_process(tmp_path):
         text=True,
         check=True,
     )
-    place = Path(child.stdout.split()[-1])
+    place = Path(child.stdout)
     assert place.name.startswith("tensorplay-")
     assert not place.exists()
