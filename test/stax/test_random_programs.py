@@ -40,7 +40,7 @@ class Drawing:
 
     def step(self):
         kinds = ["unary"] * 4 + ["binary"] * 5 + ["view"] * 4 + ["reduce"] * 3
-        kind = self.rng.choice([*kinds, "index", "pieces", "scan", "argmax"])
+        kind = self.rng.choice([*kinds, "index", "lookup", "pieces", "window", "scan", "argmax"])
         found = getattr(self, kind)()
         if found is not None and self.meta(found).numel <= 4000:
             self.values.append(found)
@@ -130,6 +130,33 @@ class Drawing:
         full = self.build.expand(wide_index, [*shape[:dim], count, *shape[dim + 1 :]])
         return self.build.scatter_add(x, dim, full, source)
 
+    def lookup(self):
+        """Places that are read from memory: values 0, 1 and 2."""
+        x = self.pick()
+        shape = self.meta(x).shape
+        dims = [d for d, n in enumerate(shape) if n >= 3]
+        if not dims:
+            return None
+        dim = self.rng.choice(dims)
+        index = self.rng.choice([v for v in self.values if self.meta(v).dtype is dtypes.int64])
+        if index.op != "placeholder":
+            return None
+        found = self.build.index(x, [*[None] * dim, index])
+        if self.rng.random() < 0.5 or self.meta(x).dtype.kind != "f":
+            return found
+        return self.build.index_put(x, [*[None] * dim, index], found, True)
+
+    def window(self):
+        x = self.pick()
+        shape = self.meta(x).shape
+        if not shape or shape[-1] < 2:
+            return None
+        if self.rng.random() < 0.7:
+            return self.build.unfold(x, len(shape) - 1, 2, self.rng.randint(1, 2))
+        if x.op == "placeholder" or is_view(x) or self.meta(x).numel < 3:
+            return None
+        return self.build.as_strided(x, [2, 2], [1, 1], 0)
+
     def pieces(self):
         x = self.pick()
         shape = self.meta(x).shape
@@ -187,6 +214,7 @@ def draw_program(seed, dtype=dtypes.float32):
         metas.append(TensorMeta(shape[-1:], dtype))
     if rng.random() < 0.1:
         metas.append(TensorMeta((0, 3), dtype))
+    metas.append(TensorMeta((rng.randint(1, 5),), dtypes.int64))
     drawing = Drawing(rng, metas)
     for _ in range(rng.randint(2, 14)):
         drawing.step()
