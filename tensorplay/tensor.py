@@ -287,9 +287,8 @@ class Tensor(_C.TensorBase, OperatorMethods):
         """DLPack's protocol: the CPU."""
         return (1, 0)
 
-    def __repr__(self, *, tensor_contents: object = None) -> str:
+    def __repr__(self) -> str:
         """Text as PyTorch prints it."""
-        del tensor_contents
         from tensorplay._printing import tensor_text  # loaded when something is printed
 
         return tensor_text(self)

@@ -104,7 +104,7 @@ def gradgradcheck(
 
 def differentiable(outcome: Outcome) -> list[Tensor]:
     """List the results of a function that have a gradient."""
-    outputs = [outcome] if isinstance(outcome, Tensor) else list(outcome)
+    outputs: list[object] = [outcome] if isinstance(outcome, Tensor) else list(outcome)
     return [y for y in outputs if isinstance(y, Tensor) and y.requires_grad]
 
 

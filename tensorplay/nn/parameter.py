@@ -50,9 +50,9 @@ class Parameter(Tensor):
         self.dtype = data.dtype
         self.meta = data.meta
 
-    def __repr__(self, *, tensor_contents: object = None) -> str:
+    def __repr__(self) -> str:
         """``Parameter containing:`` and the tensor."""
-        return f"Parameter containing:\n{super().__repr__(tensor_contents=tensor_contents)}"
+        return f"Parameter containing:\n{super().__repr__()}"
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:

@@ -208,7 +208,8 @@ def test_initial_values():
 
 def test_modules_can_be_copied_and_pickled():
     net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
-    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+    restored = pickle.loads(pickle.dumps(net))  # noqa: S301 - what was just pickled
+    for twin in (copy.deepcopy(net), restored):
         assert isinstance(twin[0].weight, nn.Parameter)
         assert [name for name, _ in twin.named_parameters()] == [
             name for name, _ in net.named_parameters()

@@ -54,14 +54,16 @@ def _softmax_gradient(grad: Tensor, result: Tensor, dim: Any) -> Tensor:  # noqa
     return product - y * product.sum(dim, keepdim=True)
 
 
-@softmax.tangent
-def _(
+def _softmax_tangent(
     operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
 ) -> Tensor | None:
     """The Jacobian is symmetric, so the tangent is computed as the gradient is."""
     del operator
     tangent = tangents[0]
     return None if tangent is None else _softmax_gradient(tangent, result, values[1])
+
+
+softmax.tangent(_softmax_tangent)
 
 
 @softmax.sample
@@ -178,7 +180,7 @@ def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     return _softmax_gradient(grad, result, dim)
 
 
-masked_softmax.tangent(softmax.written_tangent)
+masked_softmax.tangent(_softmax_tangent)
 
 
 @masked_softmax.sample
