@@ -34,7 +34,7 @@ from tensorplay.ops.signature import (
     is_tensor,
     to_sizes_variadic,
 )
-from tensorplay.tensor import Tensor
+from tensorplay.tensor import Tensor, from_numpy
 
 Function = Callable[..., Any]
 
@@ -274,7 +274,12 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def _is_operand(value: object) -> bool:
-    return isinstance(value, _NUMBERS) or is_tensor(value)
+    return isinstance(value, (*_NUMBERS, np.ndarray)) or is_tensor(value)
+
+
+def _as_operand(value: Any) -> Any:  # noqa: ANN401  # an operand
+    """An array as a tensor over its memory, so that a result is a tensor with its gradient."""
+    return from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
 def make_binary_dunder(operator: Operator, symbol: str, *, reflected: bool) -> Function:
@@ -287,8 +292,10 @@ def make_binary_dunder(operator: Operator, symbol: str, *, reflected: bool) -> F
         return dispatch.call(operator, operator.signature.bind((a, b), {}))
 
     def dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
-        if type(other) is not Tensor and not _is_operand(other):
-            return NotImplemented
+        if type(other) is not Tensor:
+            if not _is_operand(other):
+                return NotImplemented
+            other = _as_operand(other)
         if modes():
             return dispatch.call_function(python_function, body, (self, other), {})
         return function(self, other)
@@ -296,6 +303,7 @@ def make_binary_dunder(operator: Operator, symbol: str, *, reflected: bool) -> F
     def reflected_dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
         if not _is_operand(other):
             return NotImplemented
+        other = _as_operand(other)
         if modes():
             return dispatch.call_function(python_function, body, (other, self), {})
         return dispatch.call(operator, operator.signature.bind((other, self), {}))
@@ -326,6 +334,6 @@ def make_inplace_dunder(operator: Operator, symbol: str) -> Function:
     def dunder(self: Tensor, other: Any) -> Any:  # noqa: ANN401  # any operand
         if not _is_operand(other):
             return NotImplemented
-        return dispatch.call_function(python_function, body, (self, other), {})
+        return dispatch.call_function(python_function, body, (self, _as_operand(other)), {})
 
     return dunder

@@ -45,9 +45,9 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # 
     """`tensor[index] = value`: the value broadcasts and is converted to the tensor's dtype."""
     items = _as_tuple(index)
     value = _value_tensor(tensor, value)
-    mask = _whole_mask(tensor, items)
-    if mask is not None and value.ndim == 0:
-        dispatch.write(tensor, dispatch.call_operator(tp.masked_fill, (tensor, mask, value)))
+    mask = _leading_mask(tensor, items)
+    if mask is not None and value.ndim <= tensor.ndim - mask.ndim:
+        _write_where(tensor, mask, value)
         return
     view, advanced = _basic(tensor, items)
     if advanced:
@@ -92,15 +92,27 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:  # noqa: ANN401  # any index
     return index if type(index) is tuple else (index,)
 
 
-def _whole_mask(tensor: Tensor, items: tuple[Any, ...]) -> Tensor | None:
-    """The bool tensor of `tensor[mask]` when it has the tensor's shape."""
+def _leading_mask(tensor: Tensor, items: tuple[Any, ...]) -> Tensor | None:
+    """The bool tensor of `tensor[mask]` when it has the tensor's first dimensions."""
     if len(items) != 1:
         return None
     mask = items[0]
     if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
         mask = tensor_from_data(mask)
     is_mask = isinstance(mask, Tensor) and mask.dtype is dtypes.bool_
-    return mask if is_mask and mask.shape == tensor.shape else None
+    return mask if is_mask and mask.ndim and mask.shape == tensor.shape[: mask.ndim] else None
+
+
+def _write_where(tensor: Tensor, mask: Tensor, value: Tensor) -> None:
+    """`tensor[mask] = value` where the value is the same for each true element: no count is needed."""
+    _expanded(value, tensor)
+    for _ in range(tensor.ndim - mask.ndim):
+        mask = mask.unsqueeze(-1)
+    if value.ndim == 0:
+        new = dispatch.call_operator(tp.masked_fill, (tensor, mask, value))
+    else:
+        new = dispatch.call_operator(tp.where, (mask, value, tensor))
+    dispatch.write(tensor, new)
 
 
 def _consumed(item: Any) -> int:  # noqa: ANN401  # one index
@@ -144,6 +156,10 @@ def _basic(tensor: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Tensor 
             view = _sliced(view, dim, item)
             advanced.append(None)
             dim += 1
+        elif isinstance(item, np.ndarray):
+            found = _known_places(view, dim, item)
+            advanced += found
+            dim += len(found)
         elif isinstance(item, Tensor):
             view, found = _advanced(view, dim, item)
             advanced += found
@@ -159,7 +175,7 @@ def _basic(tensor: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Tensor 
 
 
 def _canonical(item: Any) -> Any:  # noqa: ANN401  # one index
-    """Lists and arrays as tensors, 0-d integers as integers."""
+    """Lists and arrays as tensors, those of bools as arrays; 0-d integers as integers."""
     kind = type(item)
     if kind is int or item is None or item is Ellipsis or kind is slice or kind is bool:
         return item
@@ -171,6 +187,9 @@ def _canonical(item: Any) -> Any:  # noqa: ANN401  # one index
             raise DTypeError(msg)
         return item
     if isinstance(item, (list, tuple, range, np.ndarray)):
+        mask = _known_mask(item)
+        if mask is not None:
+            return mask
         data = list(item) if isinstance(item, range) else item
         found = tensor_from_data(data)
         return (
@@ -182,6 +201,18 @@ def _canonical(item: Any) -> Any:  # noqa: ANN401  # one index
         return item.__index__()
     msg = f"cannot index with {type(item).__name__}: {item!r:.60}; use integers, slices, None, ..., lists or tensors"
     raise ArgumentError(msg)
+
+
+def _known_mask(item: Any) -> np.ndarray[Any, Any] | None:  # noqa: ANN401  # an array or a sequence
+    """A list or an array of bools, whose number of true elements is known, as an array."""
+    if not isinstance(item, np.ndarray):
+        first = item
+        while isinstance(first, (list, tuple)) and first:
+            first = first[0]
+        if not isinstance(first, (bool, np.bool_)):
+            return None
+    array = np.asarray(item)
+    return array if array.dtype == np.bool_ and array.ndim else None
 
 
 def _canonical_array(found: Tensor) -> Tensor:
@@ -207,15 +238,25 @@ def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor
     """An index tensor; a bool one becomes the indices of its true elements."""
     if item.dtype is not dtypes.bool_:
         return view, [item if item.dtype is dtypes.int64 else item.to(dtypes.int64)]
-    wanted = view.shape[dim : dim + item.ndim]
-    if item.shape != wanted:
-        msg = f"the bool index has shape {tuple(item.shape)}, the dimensions that it indexes {tuple(wanted)}"
-        raise IndexRangeError(msg)
+    _check_mask(view, dim, item)
     if item.ndim == 0:
         view = dispatch.call(tp.unsqueeze, (view, dim))
         return view, [dispatch.call(tp.nonzero, (item.unsqueeze(0),)).select(1, 0)]
     places = dispatch.call(tp.nonzero, (item,))
     return view, [places.select(1, k) for k in range(item.ndim)]
+
+
+def _known_places(view: Tensor, dim: int, mask: np.ndarray[Any, Any]) -> list[Tensor | None]:
+    """The indices of the true elements of an array."""
+    _check_mask(view, dim, mask)
+    return [tensor_from_data(place) for place in np.nonzero(mask)]
+
+
+def _check_mask(view: Tensor, dim: int, mask: Tensor | np.ndarray[Any, Any]) -> None:
+    wanted = view.shape[dim : dim + mask.ndim]
+    if mask.shape != wanted:
+        msg = f"the bool index has shape {tuple(mask.shape)}, the dimensions that it indexes {tuple(wanted)}"
+        raise IndexRangeError(msg)
 
 
 def _trimmed(indices: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:

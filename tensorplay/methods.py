@@ -68,8 +68,8 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
 def _transposed(self: Tensor) -> Tensor:
     """All dimensions in reverse order."""
     if self.ndim <= 2:  # a matrix
-        return tp.t(self)
-    return tp.permute(self, tuple(range(self.ndim - 1, -1, -1)))
+        return self.t()
+    return self.permute(*range(self.ndim - 1, -1, -1))
 
 
 def _matrices_transposed(self: Tensor) -> Tensor:
@@ -77,7 +77,15 @@ def _matrices_transposed(self: Tensor) -> Tensor:
     if self.ndim < 2:
         msg = f"mT needs a matrix or a batch of matrices, found a {self.ndim}-d tensor"
         raise DimensionError(msg)
-    return tp.transpose(self, -2, -1)
+    return self.transpose(-2, -1)
+
+
+def _conjugate_transposed(self: Tensor) -> Tensor:
+    """A matrix transposed, and conjugated where it is complex."""
+    if self.ndim not in {0, 2}:
+        msg = f"H needs a matrix, found a {self.ndim}-d tensor; use .mT for a batch of matrices"
+        raise DimensionError(msg)
+    return self.t().conj() if self.is_complex() else self.t()
 
 
 def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +107,7 @@ def attach() -> None:
         "where": _method_text("where", where),
         "T": property(_transposed),
         "mT": property(_matrices_transposed),
-        "H": property(_transposed),
+        "H": property(_conjugate_transposed),
     }
     for name, member in members.items():
         setattr(Tensor, name, member)

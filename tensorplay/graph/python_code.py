@@ -144,8 +144,10 @@ class _Printer:
         match value:
             case Node():
                 return value.name
-            case None | bool() | int() | str() | bytes():
+            case None | bool() | bytes():
                 return repr(value)
+            case int() | str():  # also of a subclass that prints itself in another way
+                return int.__repr__(value) if isinstance(value, int) else str.__repr__(value)
             case float():
                 return _float_text(value)
             case complex():
@@ -237,4 +239,5 @@ def _is_atom(value: object) -> bool:
 
 
 def _float_text(value: float) -> str:
-    return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+    """Text of a float, also of a NumPy one."""
+    return float.__repr__(value) if math.isfinite(value) else f"float({float.__repr__(value)!r})"

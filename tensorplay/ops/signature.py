@@ -115,7 +115,7 @@ class Parameter:
 
 def _integers(value: object) -> tuple[Any, ...]:
     if hasattr(value, "__index__") and not is_tensor(value):
-        return (value,)
+        return (_plain_integer(value),)
     return _integer_tuple(value)
 
 
@@ -131,7 +131,14 @@ def _integer_tuple(value: object) -> tuple[Any, ...]:
         if not hasattr(each, "__index__"):
             msg = f"expected integers, found {each!r} in {value!r}"
             raise ArgumentError(msg)
+    if any(isinstance(each, (np.generic, _C.TensorBase)) for each in found):
+        return tuple(_plain_integer(each) for each in found)
     return found
+
+
+def _plain_integer(value: Any) -> Any:  # noqa: ANN401  # anything with an index
+    """A NumPy integer or an integer tensor of one element as a Python integer; others as they are."""
+    return value.__index__() if isinstance(value, (np.generic, _C.TensorBase)) else value
 
 
 def to_sizes(value: object) -> tuple[Any, ...]:
