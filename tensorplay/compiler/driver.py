@@ -117,21 +117,27 @@ def _without_collections() -> Iterator[None]:
 
 
 @_without_collections()
-def specialize(
+def capture_call(
     function: Callable[..., object],
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     tensors: Sequence[Tensor],
     names: Sequence[str],
     environment: Environment,
-    request: Request,
-) -> Specialization:
-    """Compile `function` for calls like this one. `tensors` are the distinct ones in the arguments."""
-    # Run the function once on tensors without data, and record what it calls.
+) -> CapturedGraph:
+    """Run the function once on tensors without data, and record what it calls.
+
+    `tensors` are the distinct ones in the arguments, and `names` what to call them.
+    """
     captured = capture(function, args, kwargs, tensors, names, environment)
     if config.verify:
         captured.verify()
+    return captured
 
+
+@_without_collections()
+def specialize(captured: CapturedGraph, request: Request) -> Specialization:
+    """Compile a captured function."""
     # Cut out what decided the branches that depend on data; it is asked again at each call.
     tools = request.toolchain()
     samples = [each.sample for each in captured.inputs]

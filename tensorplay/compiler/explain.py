@@ -23,7 +23,7 @@ from tensorplay.compiler.aot.partition import Partition
 from tensorplay.compiler.capture.captured_graph import CapturedGraph
 from tensorplay.compiler.capture.environment import survey
 from tensorplay.compiler.capture.structure import flatten
-from tensorplay.compiler.driver import Request, Specialization, specialize
+from tensorplay.compiler.driver import Request, Specialization, capture_call, specialize
 from tensorplay.compiler.phases import OperatorGraph
 from tensorplay.compiler.specialize.description import leaf_names, name_arguments
 from tensorplay.graph.names import to_identifier
@@ -157,15 +157,15 @@ def explain_call(
     tensors: list[Any] = list({id(each): each for each in structure.tensors}.values())
     name = getattr(function, "__qualname__", type(function).__qualname__)
     roots = [(function, name), *((each, type(each).__name__) for each in structure.objects)]
-    made = specialize(
+    captured = capture_call(
         function,
         args,
         kwargs,
         tensors,
         [names.get(id(each), "input") for each in tensors],
         survey(roots),
-        request,
     )
+    made = specialize(captured, request)
     return explain_specialization(made, request)
 
 

@@ -10,7 +10,7 @@ globals, closures, attributes and items, whichever branch runs. It doesn't enter
 library, NumPy, or our own functions; it does enter objects of our own classes (`nn.BatchNorm2d`,
 `optim.Adam`), because their attributes are the user's state.
 
->>> import math
+>>> import math; __name__ = "example"
 >>> scale = [3]
 >>> environment = survey([(lambda x: math.sqrt(x) * scale[0], "f")])
 >>> sorted(fact.place.name for fact in environment.facts)
@@ -63,11 +63,26 @@ _LARGE: Final = 1000
 
 @dataclass(slots=True)
 class Environment:
-    """What a survey found. `containers` are the mutable ones that it went through."""
+    """What a survey found. `containers` are the mutable ones that it went through.
+
+    `used` are the names that reached code reads for more than to update them.
+    """
 
     facts: list[Fact] = field(default_factory=list)
     tensors: dict[int, Place] = field(default_factory=dict)
     containers: list[tuple[dict[object, object] | list[object], str]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def moved_facts(self) -> list[Fact]:
+        """Return the facts that running the function has changed and that it may depend on.
+
+        Counters that code only counts up, and lists and dicts that only grew, are left out.
+        """
+        return [
+            fact
+            for fact in self.facts
+            if not fact.holds() and fact.place.key in self.used | {None} and not fact.has_grown()
+        ]
 
 
 def survey(roots: Iterable[tuple[object, str]]) -> Environment:
@@ -158,6 +173,7 @@ class _Surveyor:
         """Visit a function's closure, defaults and globals."""
         names = code_names(function.__code__)
         self.attributes |= names.attributes
+        self.environment.used |= names.used
         cells = function.__closure__ or ()
         for key, cell in zip(function.__code__.co_freevars, cells, strict=True):
             self.look(Place("cell", cell, key, key))

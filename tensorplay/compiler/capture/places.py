@@ -120,6 +120,23 @@ class Fact:
             )
         )
 
+    def has_grown(self) -> bool:
+        """Whether a container holds what it held, in the same places, and more after that."""
+        value = self.place.get()
+        if self.kind != "items" or not isinstance(self.expected, tuple):
+            return False
+        count = len(self.expected)
+        if isinstance(value, list):
+            return len(value) > count and same_value(tuple(value[:count]), self.expected)
+        if isinstance(value, dict):
+            keys, values = self.expected[: count // 2], self.expected[count // 2 :]
+            kept = list(value.items())[: count // 2]
+            return len(value) > len(keys) and all(
+                (key is k or key == k) and (item is v or same_value(item, v))
+                for (key, item), k, v in zip(kept, keys, values, strict=True)
+            )
+        return False
+
     def difference(self) -> str:
         """Say in a few words how the place differs from what was found."""
         value = self.place.get()

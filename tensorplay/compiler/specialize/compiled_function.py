@@ -12,6 +12,7 @@ are, so that they become part of that.
 
 from __future__ import annotations
 
+import enum
 import functools
 import threading
 import warnings
@@ -23,11 +24,11 @@ from typing import Any, Final
 
 from tensorplay import _C, dispatch
 from tensorplay.compiler.backends import CompileWarning
-from tensorplay.compiler.capture.captured_graph import Argument, Held, Lifted
+from tensorplay.compiler.capture.captured_graph import Argument, CapturedGraph, Lifted
 from tensorplay.compiler.capture.environment import Environment, survey
 from tensorplay.compiler.capture.places import ANY_TENSOR, Fact, Place, same_value
 from tensorplay.compiler.capture.structure import Structure, flatten
-from tensorplay.compiler.driver import Request, Specialization, specialize
+from tensorplay.compiler.driver import Request, Specialization, capture_call, specialize
 from tensorplay.compiler.specialize.description import (
     describe_call,
     describe_tensor,
@@ -80,6 +81,22 @@ class _Record:
     facts: tuple[Fact, ...]
 
 
+class _Moves(enum.Enum):
+    """Whether results depend on facts that the function itself changes.
+
+    [Note: moved facts] `self.calls += 1` changes a fact that the survey found. Guarding it would
+    compile every call anew; not guarding it would be wrong where the result depends on it. It can't
+    where code only counts up, or only appends: such changes happen at capture, once. Where code also
+    reads the fact, the function is captured a second time: if that recorded the same graph, the fact
+    is taken for irrelevant; else it is guarded, and each call is compiled anew, until the limit's
+    message names it.
+    """
+
+    UNKNOWN = "unknown"
+    IRRELEVANT = "irrelevant"
+    RELEVANT = "relevant"
+
+
 class CompiledFunction(_C.Dispatcher):
     """A compiled function: call it like the function."""
 
@@ -87,7 +104,9 @@ class CompiledFunction(_C.Dispatcher):
         "__dict__",
         "__weakref__",
         "_lock",
+        "_moves",
         "_records",
+        "_suspect",
         "_warned",
         "function",
         "name",
@@ -106,6 +125,8 @@ class CompiledFunction(_C.Dispatcher):
         self._records: list[_Record] = []
         self._lock = threading.RLock()
         self._warned = False
+        self._moves = _Moves.UNKNOWN
+        self._suspect: _Record | None = None
         ALL.add(self)
 
     def specialized(self, made: Specialization) -> None:
@@ -165,67 +186,79 @@ class CompiledFunction(_C.Dispatcher):
             entry_key = self.signature(structure, leaves)
             environment = survey(roots)
             distinct = list({id(tensor): tensor for tensor in tensors}.values())
-            made = specialize(
-                self.function,
-                args,
-                kwargs,
-                distinct,
-                _names_of(distinct, arguments),
-                environment,
-                self.request,
+            captured = capture_call(
+                self.function, args, kwargs, distinct, _names_of(distinct, arguments), environment
             )
-            run = self._add(made, structure, leaves, entry_key, environment, call)
-            self.specialized(made)
-        return run()
+            made, facts, is_suspect = self._judge(captured, environment, call)
+            if made is None:
+                made = specialize(captured, self.request)
+                self.specialized(made)
+            record = _Record(made, call, facts)
+            self._suspect = record if is_suspect else None
+            entry = self._entry(record, structure, leaves, is_suspect=is_suspect)
+            self.add(entry_key, entry)
+            self._records.append(record)
+        result = made.run(*(each.sample for each in captured.inputs))
+        return result if made.select is None else result[made.select]
 
-    def _add(
-        self,
-        made: Specialization,
-        structure: object,
-        leaves: tuple[object, ...],
-        entry_key: bytes,
-        environment: Environment,
-        call: Mapping[str, str],
-    ) -> Callable[[], Any]:
-        """Make the entry of a specialization; return what runs it for this call."""
+    def _judge(
+        self, captured: CapturedGraph, environment: Environment, call: Mapping[str, str]
+    ) -> tuple[Specialization | None, tuple[Fact, ...], bool]:
+        """Decide what to guard; see [Note: moved facts].
+
+        Returns a specialization that can be used again, the facts to guard, and whether the entry
+        must fail once, so that the function is captured a second time.
+        """
+        facts = (*environment.facts, Fact(_DEFAULT_DTYPE, "is", dtypes.get_default_dtype()))
+        still = tuple(fact for fact in facts if fact.holds())
+        if self._moves is _Moves.IRRELEVANT or not environment.moved_facts():
+            return None, still, False
+        suspect = self._suspect
+        if self._moves is _Moves.UNKNOWN and suspect is not None and suspect.call == call:
+            if is_same_capture(suspect.specialization.captured, captured):
+                self._moves = _Moves.IRRELEVANT
+                return suspect.specialization, still, False
+            self._moves = _Moves.RELEVANT
+        if self._moves is _Moves.RELEVANT:
+            return None, facts, False
+        return None, still, True
+
+    def _entry(
+        self, record: _Record, structure: object, leaves: tuple[object, ...], *, is_suspect: bool
+    ) -> _C.Entry:
+        """Return what C needs to find and run a specialization again."""
+        made = record.specialization
         number_of = {id(leaf): number for number, leaf in reversed(list(enumerate(leaves)))}
         inputs = made.captured.inputs
         arguments = tuple(
-            number_of[id(each.sample)] for each in inputs if isinstance(each.source, Argument)
+            number_of[id(leaf)]
+            for leaf in {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values()
         )
+        sources = [each.source for each in inputs if not isinstance(each.source, Argument)]
         places = [
-            each.source.place
-            if isinstance(each.source, Lifted)
-            else Place("itself", each.source.tensor, None, each.node.name)
-            for each in inputs
-            if isinstance(each.source, (Lifted, Held))
+            source.place
+            if isinstance(source, Lifted)
+            else Place("itself", source.tensor, None, "a tensor")
+            for source in sources
         ]
-        free = [each.sample for each in inputs if not isinstance(each.source, Argument)]
-        facts = [fact for fact in environment.facts if fact.holds()]
-        facts.append(Fact(_DEFAULT_DTYPE, "is", dtypes.get_default_dtype()))
+        free = [place.get() for place in places]
 
         def gates_hold(*now: object) -> bool:
             given = [now[number] for number in arguments]
             return made.gates_hold([*given, *(place.get() for place in places)])  # type: ignore[list-item]
 
-        entry = _C.Entry(
+        guards = [_guard_spec(fact) for fact in record.facts]
+        if is_suspect:
+            guards.append(("call", _never))
+        return _C.Entry(
             made.run,
             arguments,
             self.signature(structure, (*leaves, *free)),
             tuple((place.kind, place.container, place.key) for place in places),
-            tuple(_guard_spec(fact) for fact in facts),
+            tuple(guards),
             made.select,
             gates_hold if made.guard is not None else None,
         )
-        self.add(entry_key, entry)
-        self._records.append(_Record(made, call, tuple(facts)))
-        samples = [each.sample for each in inputs]
-
-        def run() -> Any:  # noqa: ANN401
-            result = made.run(*samples)
-            return result if made.select is None else result[made.select]
-
-        return run
 
     def _may_recompile(self, call: Mapping[str, str], tensors: Sequence[Tensor]) -> bool:
         """Note why no specialization fits; at the limit, raise or warn, and say no."""
@@ -305,6 +338,20 @@ def _is_in(value: object, objects: Sequence[object]) -> bool:
 def _names_of(tensors: Sequence[Tensor], arguments: Mapping[str, object]) -> list[str]:
     names = {id(value): name for name, value in reversed(leaf_names(arguments))}
     return [names.get(id(tensor), "input") for tensor in tensors]
+
+
+def _never() -> bool:
+    """Fail a guard, so that a function is captured once more."""
+    return False
+
+
+def is_same_capture(a: CapturedGraph, b: CapturedGraph) -> bool:
+    """Whether two captures recorded the same: graph, constants, structure, gates."""
+    return (
+        a.text() == b.text()
+        and repr(a.structure) == repr(b.structure)
+        and [gate.answer for gate in a.gates] == [gate.answer for gate in b.gates]
+    )
 
 
 def _guard_spec(fact: Fact) -> tuple[Any, ...]:
