@@ -171,13 +171,16 @@ def call_function(
 
 
 def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
-    """Call an operator on canonical values (one for each parameter)."""
+    """Call an operator on canonical values (one for each parameter).
+
+    A function mode that is on sees it too: then user code called the operator itself.
+    """
     kind = operator.kind
+    modes = _modes.get()
+    if modes and any(isinstance(mode, FunctionMode) for mode in modes):
+        return _call_shown(operator, values)
     if type(kind) is Composite and not operator.gradients:
         return kind.decompose(operator, values)
-    modes = _modes.get()
-    if not modes:
-        return execute(operator, values)
     for mode in reversed(modes):
         if isinstance(mode, OperatorMode):
             token = _modes.set(_below(modes, mode))
@@ -186,6 +189,16 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
             finally:
                 _modes.reset(token)
     return execute(operator, values)
+
+
+def _call_shown(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
+    """A call of an operator as a public call."""
+
+    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the operator
+        return call(operator, operator.signature.bind(args, kwargs))
+
+    args, kwargs = operator.signature.given(values)
+    return call_function(operator, body, args, kwargs)
 
 
 def call_operator(

@@ -113,6 +113,11 @@ class Operator:
         return f"tensorplay.ops.tp.{self.name}"
 
     @property
+    def qualified_name(self) -> str:
+        """The path in printed graphs: `tensorplay.ops.tp.add`."""
+        return repr(self)
+
+    @property
     def __name__(self) -> str:  # what graphs name nodes after
         """The operator's name."""
         return self.name

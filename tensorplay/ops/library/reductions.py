@@ -154,13 +154,13 @@ def _prod_tangent(
 @reduction(MAX, result=ordered, needs_elements=True)
 def amax(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """The largest element over dimensions; NaN wins. Equal elements share the gradient."""
-    return input
+    return _comparable(input)
 
 
 @reduction(MIN, result=ordered, needs_elements=True)
 def amin(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """The smallest element over dimensions; NaN wins. Equal elements share the gradient."""
-    return input
+    return _comparable(input)
 
 
 @amax.gradient("input")
@@ -207,6 +207,7 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
 
 
 def _comparable(x: Value) -> Value:
+    """Truth values compare as 0 and 1."""
     return ops.to_dtype(x, dtypes.uint8) if x.dtype.kind == "b" else x
 
 
