@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.tensor_state import leaf_hooks
 from tensorplay.core.errors import GradientError, ShapeError
+from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.gradient import fit_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,18 +186,16 @@ def _conform(grad: Tensor, spec: OutputSpec | None, source: Node | None) -> Tens
     """Check a gradient against the value it belongs to; sum over dimensions it is broadcast in."""
     if spec is None:
         raise GradientError("a gradient arrived at an output that is no tensor")
-    shape, dtype, _ = spec
-    if grad.shape != shape:
-        if not _is_broadcast_of(grad.shape, shape):
-            who = "the caller" if source is None else source.name
-            raise ShapeError(
-                f"{who} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
-                f"{tuple(shape)}; a gradient has the shape of its value, or one that it broadcasts to"
-            )
-        grad = sum_to_shape(grad, shape)
-    if grad.dtype is not dtype:
-        grad = grad.to(dtype)
-    return grad
+    shape, dtype, device = spec
+    if grad.shape == shape and grad.dtype is dtype:
+        return grad
+    if grad.shape != shape and not _is_broadcast_of(grad.shape, shape):
+        who = "the caller" if source is None else source.name
+        raise ShapeError(
+            f"{who} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
+            f"{tuple(shape)}; a gradient has the shape of its value, or one that it broadcasts to"
+        )
+    return fit_gradient(grad, TensorMeta(shape, dtype, device))
 
 
 def _is_broadcast_of(wide: tuple[int, ...], narrow: tuple[int, ...]) -> bool:
@@ -203,12 +203,3 @@ def _is_broadcast_of(wide: tuple[int, ...], narrow: tuple[int, ...]) -> bool:
         return False
     tail = wide[len(wide) - len(narrow) :]
     return all(n in (w, 1) for w, n in zip(tail, narrow, strict=True))
-
-
-def sum_to_shape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Sum over the dimensions along which ``shape`` was broadcast: the adjoint of expanding."""
-    extra = tensor.ndim - len(shape)
-    dims = [d for d in range(extra, tensor.ndim) if shape[d - extra] == 1 and tensor.shape[d] != 1]
-    if dims:
-        tensor = tensor.sum(dims, keepdim=True)
-    return tensor.sum(list(range(extra))) if extra else tensor
