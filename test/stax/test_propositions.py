@@ -43,7 +43,9 @@ def draw_view(rng, size):
     if kind == "permute":
         order = list(range(len(size)))
         rng.shuffle(order)
-        return tuple(size[o] for o in order), lambda i: [i[order.index(k)] for k in range(len(size))]
+        return tuple(size[o] for o in order), lambda i: [
+            i[order.index(k)] for k in range(len(size))
+        ]
     if kind == "slice":
         start, step = rng.randrange(size[d]), rng.randint(1, 3)
         count = len(range(start, size[d], step))
@@ -58,7 +60,9 @@ def draw_view(rng, size):
     if kind == "squeeze" and size[d] == 1:
         return (*size[:d], *size[d + 1 :]), lambda i: [*i[:d], 0, *i[d:]]
     if size[d] == 1:  # expand
-        return (*size[:d], 4, *size[d + 1 :]), lambda i: [0 if k == d else e for k, e in enumerate(i)]
+        return (*size[:d], 4, *size[d + 1 :]), lambda i: [
+            0 if k == d else e for k, e in enumerate(i)
+        ]
     return size, lambda i: list(i)
 
 
@@ -95,7 +99,9 @@ def test_a_reshape_is_affine_only_where_dimensions_are_contiguous():
 
     assert strided_view(plain, (24,), flatten).strides == (1,)
     assert strided_view(turned, (24,), flatten) is None
-    assert str(turned.address(tuple(flatten(loop_variables("i", (24,)))))) == "4*(i0 % 6) + (i0 // 6)"
+    assert (
+        str(turned.address(tuple(flatten(loop_variables("i", (24,)))))) == "4*(i0 % 6) + (i0 // 6)"
+    )
 
 
 # ---- Proposition 6.3 -----------------------------------------------------------------------------
@@ -208,7 +214,10 @@ def test_proposition_6_4_intervals_hold_whatever_the_values_are(seed, name):
 
 
 def test_an_index_whose_range_is_proved_needs_no_check():
-    facts = {"small": BufferFacts(dtypes.uint8, Interval(0, 9)), "x": BufferFacts(dtypes.float32, Interval(0, 255))}
+    facts = {
+        "small": BufferFacts(dtypes.uint8, Interval(0, 9)),
+        "x": BufferFacts(dtypes.float32, Interval(0, 255)),
+    }
     handler = RecordingHandler(facts)
     place = handler.indirect(handler.load("small", 0), 256, "test")
     handler.load("x", place)

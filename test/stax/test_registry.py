@@ -87,7 +87,19 @@ def test_kinds_make_loops(operator):
 
 def test_texts_of_every_operator(golden):
     """What each kind lowers to, as text: one buffer of every pointwise function, view, reduction, …"""
-    names = ["add", "relu", "gelu", "sum", "mean", "var", "amax", "argmax", "permute", "flip", "cat"]
+    names = [
+        "add",
+        "relu",
+        "gelu",
+        "sum",
+        "mean",
+        "var",
+        "amax",
+        "argmax",
+        "permute",
+        "flip",
+        "cat",
+    ]
     names += ["gather", "scatter_add", "index", "slice_scatter", "cumsum", "iota", "where"]
     texts = []
     for name in names:
