@@ -141,6 +141,7 @@ class Reduction(Kind):
         self.needs_elements = needs_elements or monoid.components == 2  # argmax
         self.after_fn: Callable[..., Value] | None = None
         self._steps: dict[object, _Steps] = {}
+        self._plans: dict[object, ReductionPlan] = {}
 
     # ---- the declaration's parts
 
@@ -156,7 +157,14 @@ class Reduction(Kind):
             element = source.compute
         else:
             element = result.compute
-        return ReductionPlan(element, self.monoid.accumulator(element), result)
+        key = (element, result)
+        found = self._plans.get(key)
+        if found is None:
+            seen = Recorder().input("input", element)
+            entered = self.before_fn(**self._arguments(operator, values, seen)).dtype
+            accumulator = self.monoid.accumulator(entered)
+            found = self._plans[key] = ReductionPlan(element, accumulator, result)
+        return found
 
     def dims(self, operator: Operator, values: Values) -> tuple[int, ...]:
         """The reduced dimensions, sorted; none for a 0-d tensor."""
