@@ -63,7 +63,11 @@ def arrays_like(metas, seed=0):
 
 def array_like(meta, rng):
     dtype = meta.dtype.numpy
-    count = 1 + sum((n - 1) * abs(t) for n, t in zip(meta.shape, meta.strides)) if meta.numel else 0
+    count = (
+        1 + sum((n - 1) * abs(t) for n, t in zip(meta.shape, meta.strides, strict=True))
+        if meta.numel
+        else 0
+    )
     if meta.dtype.kind == "f":
         flat = rng.standard_normal(count).astype(dtype)
     elif meta.dtype.kind == "b":
@@ -71,7 +75,7 @@ def array_like(meta, rng):
     else:
         flat = rng.integers(0, 3, count).astype(dtype)
     steps = [t * flat.itemsize for t in meta.strides]
-    low = sum((1 - n) * t for n, t in zip(meta.shape, meta.strides) if t < 0 and n)
+    low = sum((1 - n) * t for n, t in zip(meta.shape, meta.strides, strict=True) if t < 0 and n)
     return np.lib.stride_tricks.as_strided(flat[low:], meta.shape, steps)
 
 
@@ -110,8 +114,8 @@ def check(function, *metas, arrays=None, exact=True, target=AVX2):
     arrays = arrays_like(metas) if arrays is None else arrays
     expected = run_eagerly(graph, arrays)
     found, stages = run_lowered(graph, arrays, target)
-    for node, e, f in zip(graph.outputs, expected, found, strict=True):
-        e = np.asarray(e)
+    for node, array, f in zip(graph.outputs, expected, found, strict=True):
+        e = np.asarray(array)
         assert (f.shape, f.dtype) == (e.shape, e.dtype)
         assert (
             stages.schedule.buffers[name_of(stages, graph, node)].strides

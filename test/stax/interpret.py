@@ -43,8 +43,8 @@ class Memory:
     @classmethod
     def of(cls, array):
         steps = [s // array.itemsize for s in array.strides]
-        low = sum((n - 1) * t for n, t in zip(array.shape, steps) if t < 0 and n)
-        high = sum((n - 1) * t for n, t in zip(array.shape, steps) if t > 0 and n)
+        low = sum((n - 1) * t for n, t in zip(array.shape, steps, strict=True) if t < 0 and n)
+        high = sum((n - 1) * t for n, t in zip(array.shape, steps, strict=True) if t > 0 and n)
         if array.size == 0:
             return cls(np.zeros(0, array.dtype))
         start = array[tuple(-1 if t < 0 else 0 for t in steps)]
@@ -101,7 +101,9 @@ def run_extern(step, memory, schedule):
 
     kwargs = {k: array(v) for k, v in step.kwargs.items()}
     found = step.overload.operator.kernel(*map(array, step.args), **kwargs)
-    for name, result in zip(step.outputs, found if isinstance(found, tuple) else (found,)):
+    for name, result in zip(
+        step.outputs, found if isinstance(found, tuple) else (found,), strict=True
+    ):
         info = schedule.buffers[name]
         memory[name].view(info.shape, info.strides)[...] = result
 
@@ -115,7 +117,7 @@ def run_group(group, memory, rng):
     touched = set(group.reads) | set(group.writes) | set(group.updates)
     for point in points:
         env, ranges = {}, {}
-        for o, start in zip(group.outer, point):
+        for o, start in zip(group.outer, point, strict=True):
             if o.step == 1:
                 env[o.symbol] = start
             else:

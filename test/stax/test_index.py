@@ -158,19 +158,10 @@ def combine(children):
     )
 
 
-POINTS = list(
-    itertools.islice(
-        (
-            dict(zip(SYMBOLS, point, strict=True))
-            for point in itertools.product(
-                *(range(s.lower, s.upper + 1) for s in reversed(SYMBOLS[::-1]))
-            )
-        ),
-        0,
-        None,
-        13,
-    )
-)
+POINTS = [
+    dict(zip(SYMBOLS, point, strict=True))
+    for point in itertools.product(*(range(s.lower, s.upper + 1) for s in SYMBOLS))
+][::13]
 
 
 @settings(max_examples=300, deadline=None)

@@ -29,8 +29,7 @@ def matches(text, listing):
     lines = [line.rstrip() for line in text.splitlines()]
     place = 0
     skipping = False
-    for wanted in listing.strip("\n").splitlines():
-        wanted = wanted.rstrip()
+    for wanted in map(str.rstrip, listing.strip("\n").splitlines()):
         if wanted.strip() == "...":
             skipping = True
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_chain_needs_two_slots_at_most():
 
 
 def test_the_last_reader_writes_in_place():
-    """relu of a product is written over the product."""
+    """The relu of a product is written over the product."""
     stages = stages_of(products(2), f32(100, 100), f32(100, 100))
     first, second = [s for s in stages.schedule.steps if s.text().startswith("group")]
     (read,), (written,) = first.reads, first.writes
@@ -89,7 +90,7 @@ def test_the_arena_never_gives_memory_twice(seed):
             size = rng.choice([1, 64, 100, 4096, 5000])
             held[k] = (arena.allocate(size), size)
         blocks = sorted((o, round_up(s)) for o, s in held.values())
-        for (a, n), (b, _) in zip(blocks, blocks[1:], strict=False):
+        for (a, n), (b, _) in itertools.pairwise(blocks):
             assert a + n <= b
         free = sum(n for _, n in arena.holes)
         assert free + sum(n for _, n in blocks) == arena.size

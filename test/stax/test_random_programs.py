@@ -168,7 +168,10 @@ class Drawing:
             for y in self.values
             if self.meta(y).dtype is self.meta(x).dtype
             and len(self.meta(y).shape) == len(shape)
-            and all(a == b or k == dim for k, (a, b) in enumerate(zip(self.meta(y).shape, shape)))
+            and all(
+                a == b or k == dim
+                for k, (a, b) in enumerate(zip(self.meta(y).shape, shape, strict=True))
+            )
         ]
         return self.build.cat([x, *self.rng.sample(same, min(2, len(same)))], dim)
 
@@ -224,8 +227,8 @@ def draw_program(seed, dtype=dtypes.float32):
 
 
 def compare(expected, found, *, exact):
-    for e, f in zip(expected, found, strict=True):
-        e = np.asarray(e)
+    for array, f in zip(expected, found, strict=True):
+        e = np.asarray(array)
         assert (f.shape, f.dtype) == (e.shape, e.dtype)
         if exact:
             np.testing.assert_array_equal(wide(f), wide(e))

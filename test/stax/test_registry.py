@@ -86,7 +86,7 @@ def test_kinds_make_loops(operator):
 
 
 def test_texts_of_every_operator(golden):
-    """What each kind lowers to, as text: one buffer of every pointwise function, view, reduction, …"""
+    """What each kind lowers to, as text."""
     names = [
         "add",
         "relu",
