@@ -56,6 +56,8 @@ template <int W, int N> TP_INLINE Mask<W, N> maximum(Mask<W, N> a, Mask<W, N> b)
 template <int W, int N> TP_INLINE Mask<W, N> minimum(Mask<W, N> a, Mask<W, N> b) { return a & b; }
 struct Max { template <class X> TP_METHOD X operator()(X a, X b) const { return maximum(a, b); } };
 struct Min { template <class X> TP_METHOD X operator()(X a, X b) const { return minimum(a, b); } };
+template <int W, int N> TP_INLINE bool reduce(Max, Mask<W, N> a) { return any(a); }
+template <int W, int N> TP_INLINE bool reduce(Min, Mask<W, N> a) { return all(a); }
 
 // b where only a is NaN, and the reverse.
 template <class X> TP_INLINE X fmax(X a, X b) {

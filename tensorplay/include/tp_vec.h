@@ -283,13 +283,18 @@ TP_MASK_OPERATOR(&)
 TP_MASK_OPERATOR(|)
 TP_MASK_OPERATOR(^)
 #undef TP_MASK_OPERATOR
-template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator!=(Mask<A, N> a, Mask<B, N> b) { return a ^ b; }
-template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator==(Mask<A, N> a, Mask<B, N> b) { return !(a ^ b); }
-
-template <int A, int B, int N> TP_INLINE auto operator<(Mask<A, N> a, Mask<B, N> b) { return !a & b; }
-template <int A, int B, int N> TP_INLINE auto operator<=(Mask<A, N> a, Mask<B, N> b) { return !a | b; }
-template <int A, int B, int N> TP_INLINE auto operator>(Mask<A, N> a, Mask<B, N> b) { return a & !b; }
-template <int A, int B, int N> TP_INLINE auto operator>=(Mask<A, N> a, Mask<B, N> b) { return a | !b; }
+// Comparisons of conditions; a bool is the same in every lane.
+#define TP_MASK_COMPARISON(op, result)                                                                                                           \
+    template <int A, int B, int N> TP_INLINE Mask<(A < B ? A : B), N> operator op(Mask<A, N> a, Mask<B, N> b) { return result; }                 \
+    template <int A, int N> TP_INLINE Mask<A, N> operator op(Mask<A, N> a, bool b) { return result; }                                            \
+    template <int A, int N> TP_INLINE Mask<A, N> operator op(bool a, Mask<A, N> b) { return result; }
+TP_MASK_COMPARISON(!=, a ^ b)
+TP_MASK_COMPARISON(==, !(a ^ b))
+TP_MASK_COMPARISON(<, !a & b)
+TP_MASK_COMPARISON(<=, !a | b)
+TP_MASK_COMPARISON(>, a & !b)
+TP_MASK_COMPARISON(>=, a | !b)
+#undef TP_MASK_COMPARISON
 
 // Does the condition hold anywhere?
 TP_INLINE bool any(bool m) { return m; }
