@@ -11,18 +11,20 @@ tensor([12., 12.])
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tensorplay import _C
 from tensorplay.compiler.backends import find_backend
 from tensorplay.compiler.driver import Request, Specialization
-from tensorplay.compiler.explain import Explanation, dump, explain_call, explain_specialization
 from tensorplay.compiler.options import resolve_options
 from tensorplay.compiler.specialize.compiled_function import ALL, STATE, CompiledFunction
 from tensorplay.compiler.statistics import reset_counts
 from tensorplay.compiler.target import host_target
 from tensorplay.core.config import config
 from tensorplay.core.errors import ArgumentError, ArgumentValueError
+
+if TYPE_CHECKING:
+    from tensorplay.compiler.explain import Explanation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,11 +36,15 @@ class Compiled(CompiledFunction):
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:  # noqa: ANN401  # the function's
         """Return every stage of compiling a call with these arguments. Nothing is run."""
+        from tensorplay.compiler.explain import explain_call
+
         return explain_call(self.function, args, kwargs, self.request)
 
     def specialized(self, made: Specialization) -> None:
         """Write the stages into the folder that `TP_DUMP` names."""
         if config.dump_dir is not None:
+            from tensorplay.compiler.explain import dump, explain_specialization
+
             dump(explain_specialization(made, self.request), self.name, config.dump_dir)
 
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorplay import _C, dispatch
 from tensorplay.compiler.aot.aliasing import find_shared_memory
@@ -47,8 +46,7 @@ from tensorplay.graph import GraphModule, Interpreter, Node
 from tensorplay.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What the user asked of `tp.compile`."""
 
     backend: Backend
@@ -69,8 +67,7 @@ class Request:
         return Toolchain(transform, compile_operators, self.options.memory_budget)
 
 
-@dataclass(frozen=True, slots=True)
-class Specialization:
+class Specialization(NamedTuple):
     """A compiled function for one kind of call.
 
     `run` takes the tensors of `captured.inputs` and returns the result, or, if `select` is a number,
@@ -202,7 +199,7 @@ def _guard_region(module: GraphModule, samples: Sequence[Tensor], tools: Toolcha
     shared = find_shared_memory(samples)
     trace = trace_function(module_function(module), specs, shared, gradients=False)
     region = Region(trace, tools)
-    region.plan = replace(region.plan, writes=())
+    region.plan = region.plan._replace(writes=())
     return region
 
 

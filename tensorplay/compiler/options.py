@@ -10,34 +10,32 @@ True
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tensorplay.core.errors import ArgumentError, ArgumentValueError
 
 OptionValue: TypeAlias = bool | int | float | str
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a compilation may choose. Backends read it; the names are those of `options`."""
+class Options(NamedTuple):
+    """What a compilation may choose. Backends read it."""
 
-    memory_budget: float = field(default=1.0, metadata={"name": "memory_budget"})
+    memory_budget: float = 1.0
     """Memory that lives from forward to backward, as a fraction of what the minimum cut saves."""
-    cudagraphs: bool = field(default=False, metadata={"name": "stax.cudagraphs"})
+    cudagraphs: bool = False
     """Record the launches of a call and replay them with one (GPU)."""
-    max_autotune: bool = field(default=False, metadata={"name": "stax.max_autotune"})
+    max_autotune: bool = False
     """Measure more launch configurations (GPU)."""
-    coordinate_descent: bool = field(
-        default=False, metadata={"name": "stax.coordinate_descent_tuning"}
-    )
+    coordinate_descent: bool = False
     """Search on from the best configuration measured (GPU)."""
 
 
 OPTION_NAMES: Final[Mapping[str, str]] = {
-    field.metadata["name"]: field.name for field in fields(Options)
+    "memory_budget": "memory_budget",
+    "stax.cudagraphs": "cudagraphs",
+    "stax.max_autotune": "max_autotune",
+    "stax.coordinate_descent_tuning": "coordinate_descent",
 }
 """The attribute of `Options` for each name that `options` may hold."""
 
@@ -76,10 +74,12 @@ def resolve_options(mode: str | None, options: Mapping[str, object] | None) -> O
 
 
 def _unknown_option(name: str) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, OPTION_NAMES, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     known = ", ".join(map(repr, OPTION_NAMES))
     return f"compile: there is no option {name!r}{hint} The options are {known}"
 
 
-_DEFAULTS: Final[Mapping[str, object]] = {f.name: f.default for f in fields(Options)}
+_DEFAULTS: Final[Mapping[str, object]] = Options()._asdict()

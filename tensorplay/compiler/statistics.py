@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """What the compiler did since the start, or since `reset`."""
 
     captures: int = 0
@@ -31,7 +29,7 @@ class Stats:
 
     def __str__(self) -> str:
         """Return the counts that aren't zero."""
-        shown = ((field.name, getattr(self, field.name)) for field in fields(self))
+        shown = self._asdict().items()
         texts = [
             f"{name.replace('_', ' ')} {value:.3g}"
             if isinstance(value, float)
@@ -66,7 +64,7 @@ def stats() -> Stats:
         counted = Stats(**_counts)
     now = _cache_counts()
     since = {name: value - _base.get(name, 0) for name, value in now.items()}
-    return replace(counted, **since)  # type: ignore[arg-type]  # names of fields
+    return counted._replace(**since)  # type: ignore[arg-type]  # names of fields
 
 
 _base: Final[dict[str, float]] = {}

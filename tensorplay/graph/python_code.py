@@ -18,9 +18,8 @@ from __future__ import annotations
 import keyword
 import math
 import sys
-from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from types import EllipsisType, ModuleType, NoneType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensorplay.graph.names import to_identifier
 from tensorplay.graph.node import Node
@@ -37,8 +36,7 @@ _INFIX: Final = {
 _PREFIX: Final = {"neg": "-", "pos": "+", "invert": "~"}
 
 
-@dataclass(frozen=True, slots=True)
-class PythonCode:
+class PythonCode(NamedTuple):
     """Source of a function `forward(self, *inputs)`, and the objects that it finds as globals."""
 
     source: str
@@ -235,7 +233,7 @@ def _is_atom(value: object) -> bool:
     """Whether a value needs no parentheses beside an infix operator, and no call to be printed."""
     if isinstance(value, (int, float)):
         return math.isfinite(value) and value >= 0 and math.copysign(1, value) > 0
-    return isinstance(value, (Node, str, list, tuple, slice, type(None), type(...)))
+    return isinstance(value, (Node, str, list, tuple, slice, NoneType, EllipsisType))
 
 
 def _float_text(value: float) -> str:

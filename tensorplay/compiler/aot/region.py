@@ -12,38 +12,34 @@ joint graph, so they can be differentiated again, to any order.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tensorplay import _C, dispatch
 from tensorplay.autograd import Function, is_grad_enabled
-from tensorplay.compiler.aot.joint_graph import JointGraph, returned_nodes
-from tensorplay.compiler.aot.partition import Partition, gradient_graph, partition_min_cut
+from tensorplay.compiler.aot.joint_graph import returned_nodes
 from tensorplay.compiler.aot.recorder import Recorder
-from tensorplay.compiler.aot.remat import trait_of
 from tensorplay.compiler.aot.trace import (
     FromInput,
     InputSpec,
     OutputPlan,
-    Plan,
     SharedMemory,
     Trace,
     trace_function,
 )
 from tensorplay.compiler.phases import OperatorGraph
-from tensorplay.compiler.statistics import count
 from tensorplay.core.errors import CompileError, VersionError
-from tensorplay.core.meta import TensorMeta
-from tensorplay.graph import Graph, Interpreter, Node
+from tensorplay.graph import Graph, Node
 from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tensorplay.compiler.aot.backward import Gradients
+    from tensorplay.compiler.aot.partition import Partition
 
 Program: TypeAlias = "Callable[[Sequence[Tensor]], tuple[Tensor, ...]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(NamedTuple):
     """What a region is compiled with: the rewrites of its graph, and the backend."""
 
     transform: Callable[[Graph], None]
@@ -51,8 +47,7 @@ class Toolchain:
     memory_budget: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where a result comes from: output `index` of a program, or input `index`, or a copy of it."""
 
     is_input: bool
@@ -74,14 +69,16 @@ class Region:
         self.plan = trace.plan
         self.tools = tools
         tools.transform(trace.graph)
-        self.gradients: _Gradients | None = None
+        self.gradients: Gradients | None = None
         if trace.joint is None:
             returned = returned_nodes(trace.graph)
             distinct = _distinct_computed(returned)
             trace.graph.output_node.args = (distinct,)
             self.forward_graph = OperatorGraph(trace.graph)
         else:
-            self.gradients = _Gradients(trace.joint, self.plan, tools)
+            from tensorplay.compiler.aot.backward import Gradients
+
+            self.gradients = Gradients(trace.joint, self.plan, tools, compile_region)
             returned = trace.joint.outputs
             distinct = self.gradients.partition.forward_outputs
             self.forward_graph = self.gradients.partition.forward
@@ -191,106 +188,6 @@ class _CompiledRegion(Function):
         return tuple(found)
 
 
-class _Gradients:
-    """The backward side of a region."""
-
-    def __init__(self, joint: JointGraph, plan: Plan, tools: Toolchain) -> None:
-        self.joint = joint
-        self.tools = tools
-        self.partition = partition_min_cut(joint, trait_of, memory_budget=tools.memory_budget)
-        shared = {member for each in plan.shared for member in each.members}
-        plain = [number for number in range(len(plan.inputs)) if number not in shared]
-        place = {number: position for position, number in enumerate(plain)}
-        self.input_numbers = [place[number] for number in joint.gradient_of]
-        self.recorded_graph, self.recorded_inputs = gradient_graph(joint, trait_of)
-        tangents = set(joint.tangents)
-        primals = {node: number for number, node in enumerate(joint.primals)}
-        outputs = {node: number for number, node in enumerate(self.partition.forward_outputs)}
-        wanted = [
-            *self.partition.backward_inputs,
-            *self.recorded_inputs[len(primals) + len(tangents) :],
-        ]
-        self.saved_nodes = [node for node in dict.fromkeys(wanted) if node not in tangents]
-        self._saved = [
-            Source(is_input=node in primals, index=primals.get(node, outputs.get(node, -1)))
-            for node in self.saved_nodes
-        ]
-        self._lock = threading.Lock()
-        self._programs: dict[object, Program] = {}
-        self._regions: dict[object, Region] = {}
-
-    def values_to_save(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Return what a call keeps for its backward pass, in the order of `saved_nodes`."""
-        return [source.pick(outputs, inputs) for source in self._saved]
-
-    def computed(self, saved: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
-        """Return the gradients by the backward program, compiled for the tangents' strides."""
-        known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
-        known.update(zip(self.joint.tangents, tangents, strict=True))
-        program = self._programs.get(tuple(each.strides for each in tangents))
-        if program is None:
-            program = self._compile_backward(tangents)
-        found = program([known[node] for node in self.partition.backward_inputs])
-        known.update(zip(self.partition.backward_outputs, found, strict=True))
-        return [known[node] for node in self.joint.gradients]
-
-    def recorded(
-        self, inputs: Sequence[Tensor], saved: Sequence[Tensor], tangents: Sequence[Tensor]
-    ) -> list[Tensor]:
-        """Return the gradients as results of a region that can itself be differentiated."""
-        known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
-        known.update(zip(self.joint.primals, inputs, strict=True))
-        known.update(zip(self.joint.tangents, tangents, strict=True))
-        arguments = [known[node] for node in self.recorded_inputs]
-        key = tuple((each.requires_grad, each.strides) for each in arguments)
-        with self._lock:
-            region = self._regions.get(key)
-            if region is None:
-                region = self._regions[key] = self._compile_recorded(arguments)
-        found = region(*arguments)
-        known.update(zip(self.recorded_graph_outputs(), found, strict=True))
-        return [known[node] for node in self.joint.gradients]
-
-    def recorded_graph_outputs(self) -> tuple[Node, ...]:
-        """Return the distinct gradients that are computed, as nodes of the joint graph."""
-        given = set(self.recorded_inputs)
-        return tuple(dict.fromkeys(node for node in self.joint.gradients if node not in given))
-
-    def backward_graph(self, tangents: Sequence[Tensor]) -> OperatorGraph:
-        """Return the backward graph for tangents with these strides."""
-        graph, copies = self.partition.backward.graph.copy()
-        strides = {
-            node.name: each for node, each in zip(self.joint.tangents, tangents, strict=True)
-        }
-        for node in copies.values():
-            tangent = strides.get(node.name)
-            if node.op == "placeholder" and tangent is not None:
-                node.meta["val"] = _meta_like(tangent)
-        return OperatorGraph(graph)
-
-    def _compile_backward(self, tangents: Sequence[Tensor]) -> Program:
-        with self._lock:
-            key = tuple(each.strides for each in tangents)
-            program = self._programs.get(key)
-            if program is None:
-                program = self.tools.compile(self.backward_graph(tangents))
-                self._programs[key] = program
-                count("backwards_compiled")
-        return program
-
-    def _compile_recorded(self, arguments: Sequence[Tensor]) -> Region:
-        graph = self.recorded_graph.graph
-        specs = [
-            InputSpec(_meta_like(each), node.name, requires_grad=each.requires_grad)
-            for each, node in zip(arguments, self.recorded_inputs, strict=True)
-        ]
-
-        def run(_recorder: Recorder, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-            return Interpreter(graph).run(*tensors)  # type: ignore[return-value]  # tensors only
-
-        return compile_region(run, specs, (), self.tools, gradients=True)
-
-
 def _distinct_computed(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(dict.fromkeys(node for node in nodes if node.op != "placeholder"))
 
@@ -332,10 +229,6 @@ def _memory_of(shared: SharedMemory, tensors: Sequence[Tensor]) -> Tensor:
     array = _C.view(tensor.array, (shared.size,), (1,), -offset)
     memory: Tensor = _C.wrap_view(array, tensor)
     return memory
-
-
-def _meta_like(tensor: Tensor) -> TensorMeta:
-    return TensorMeta(tensor.shape, tensor.dtype, tensor.device, tensor.strides)
 
 
 def _check_versions(inputs: Sequence[Tensor], versions: Sequence[int]) -> None:

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tensorplay.compiler.aot.joint_graph import JointGraph, is_backward
 from tensorplay.compiler.aot.min_cut import INFINITE, RematerializationNetwork
@@ -71,8 +70,7 @@ def trait_of(node: Node) -> Trait:
     return _TRAIT_OF_KIND.get(kind.name, Trait.EXTERN)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What to save, and why. `cut` is None where there is no finite cut, and all is saved."""
 
     saved: tuple[Node, ...]

@@ -11,8 +11,7 @@ written, then the values from which the outputs are made.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tensorplay import dispatch
 from tensorplay.autograd import grad
@@ -30,8 +29,7 @@ from tensorplay.ops.registry import Operator, tp
 from tensorplay.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class InputSpec:
+class InputSpec(NamedTuple):
     """What an input looks like. Only computed ones (no leaves) can be written under autograd."""
 
     meta: TensorMeta
@@ -40,8 +38,7 @@ class InputSpec:
     is_leaf: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMemory:
+class SharedMemory(NamedTuple):
     """Inputs that lie in one storage: their numbers, and how far each is from the first element.
 
     `size` is the number of elements from the first to the last that any of them shows.
@@ -52,24 +49,21 @@ class SharedMemory:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One view operator with its arguments."""
 
     operator: Operator
     arguments: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FromInput:
+class FromInput(NamedTuple):
     """An output that is an input, or the view of it that `steps` make."""
 
     index: int
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FromResult:
+class FromResult(NamedTuple):
     """An output that is a result, or the view of it that `steps` make."""
 
     index: int
@@ -79,8 +73,7 @@ class FromResult:
 OutputPlan: TypeAlias = FromInput | FromResult
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How calls of the recorded function look from outside.
 
     `inputs` are those of the function; the graph takes, after them, `constants`. `shared` inputs
@@ -97,8 +90,7 @@ class Plan:
     """Of each result: whether a gradient can flow into it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """A recorded function. `joint` is there where gradients can flow; else `graph` is all.
 
     `gradient_error` is what autograd said when there is no backward pass although one was wanted.

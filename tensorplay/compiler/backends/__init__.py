@@ -7,12 +7,10 @@ pass operator by operator, and `stax` compiles those.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from tensorplay.compiler.backends.interpreted import interpret
 from tensorplay.compiler.statistics import count
@@ -36,8 +34,7 @@ class CompiledProgram(Protocol):
 CompileFunction: TypeAlias = "Callable[[OperatorGraph, Target, Options], CompiledProgram]"
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """A backend by name. Without `compile`, the captured graph itself is run."""
 
     name: str
@@ -68,6 +65,8 @@ def find_backend(name: str) -> Backend:
     """Return a backend by name. Raises `ArgumentValueError` with the names there are."""
     backend = _backends.get(name)
     if backend is None:
+        import difflib
+
         close = difflib.get_close_matches(name, _backends, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         known = ", ".join(map(repr, _backends))

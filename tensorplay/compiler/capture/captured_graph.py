@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tensorplay._C import Storage
 from tensorplay.compiler.capture.places import Place
@@ -12,22 +12,19 @@ from tensorplay.graph import GraphModule, Node
 from tensorplay.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """An input that is a tensor among the arguments: its number among them."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lifted:
+class Lifted(NamedTuple):
     """An input that was a free tensor: it is found again at its place at each call."""
 
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """An input that was a free tensor without a place of its own: this very tensor."""
 
     tensor: Tensor
@@ -36,8 +33,7 @@ class Held:
 InputSource: TypeAlias = Argument | Lifted | Held
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedInput:
+class CapturedInput(NamedTuple):
     """An input of the captured graph: where it comes from, and the tensor that was there."""
 
     node: Node
@@ -45,8 +41,7 @@ class CapturedInput:
     sample: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(NamedTuple):
     """A decision on data: `read(value of node)` was `answer` for the samples."""
 
     node: Node

@@ -23,7 +23,6 @@ import enum
 import functools
 import sys
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
 from types import (
     BuiltinFunctionType,
     EllipsisType,
@@ -61,17 +60,19 @@ _LARGE: Final = 1000
 """Items of containers with more of them than this are compared, but not followed."""
 
 
-@dataclass(slots=True)
 class Environment:
     """What a survey found. `containers` are the mutable ones that it went through.
 
     `used` are the names that reached code reads for more than to update them.
     """
 
-    facts: list[Fact] = field(default_factory=list)
-    tensors: dict[int, Place] = field(default_factory=dict)
-    containers: list[tuple[dict[object, object] | list[object], str]] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
+    __slots__ = ("containers", "facts", "tensors", "used")
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.tensors: dict[int, Place] = {}
+        self.containers: list[tuple[dict[object, object] | list[object], str]] = []
+        self.used: set[str] = set()
 
     def moved_facts(self) -> list[Fact]:
         """Return the facts that running the function has changed and that it may depend on.

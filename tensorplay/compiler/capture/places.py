@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
 from types import CellType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tensorplay._C import TensorBase
 
@@ -44,14 +43,17 @@ class _AnyTensor:
 ANY_TENSOR: Final = _AnyTensor()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Place(NamedTuple):
     """A key of a container, and the container's kind. `name` is how messages call it."""
 
     kind: PlaceKind
-    container: object = field(repr=False)
+    container: object
     key: object
     name: str
+
+    def __repr__(self) -> str:
+        """Return text without the container, which may be all of a module's globals."""
+        return f"Place({self.kind!r}, {self.name!r})"
 
     def get(self) -> object:
         """Return what the place holds now, `MISSING` if it isn't there."""
@@ -86,8 +88,7 @@ class Place:
             raise TypeError(f"{self.name} can't be assigned")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fact:
+class Fact(NamedTuple):
     """What was found in a place.
 
     `is`: this very object. `equals`: a value of the same type that equals it, bit for bit.

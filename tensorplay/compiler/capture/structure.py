@@ -21,9 +21,8 @@ import enum
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import EllipsisType, NoneType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tensorplay._C import TensorBase
 from tensorplay.core.device import Device
@@ -37,8 +36,7 @@ NAMESPACE: Final = "tensorplay"
 BY_VALUE: Final = (*SCALARS, enum.Enum, DType, Device)
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """An opened container: what sets it apart beside its children, and how to rebuild it."""
 
     tag: object
@@ -113,8 +111,7 @@ def scalar_key(value: object) -> object:
     return type(value), value
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(NamedTuple):
     """A flattened value. `key` is equal for values that differ in their tensors only.
 
     It also tells which containers and objects are the same object.

@@ -18,9 +18,8 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tensorplay import _C, dispatch
 from tensorplay.compiler.backends import CompileWarning
@@ -72,8 +71,7 @@ class _CallKey:
         return isinstance(other, _CallKey) and other.structure.key == self.structure.key
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """A specialization and the call that it was made for, in words."""
 
     specialization: Specialization
