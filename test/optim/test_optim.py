@@ -261,3 +261,24 @@ def test_a_step_can_be_compiled_as_a_whole(name):
     assert tp.compiler.stats().captures == before + 1
     for a, b in zip(found, right, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(2, 1)
+        self.optimizer = optim.SGD(self.net.parameters(), lr=0.1)
+
+    def loss(self, x):
+        return self.net(x).sum()
+
+
+def test_a_rate_beside_the_model_compiles_nothing_anew():
+    trainer = Trainer()
+    loss = tp.compile(trainer.loss, strict_native=True)
+    x = tp.ones(3, 2)
+    before = tp.compiler.stats().captures
+    for rate in (0.1, 0.2, 0.3):
+        trainer.optimizer.param_groups[0]["lr"] = rate
+        loss(x).backward()
+        trainer.optimizer.step()
+    assert tp.compiler.stats().captures == before + 1

@@ -55,6 +55,7 @@ _OPAQUE: Final = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType)
 _OURS: Final = "tensorplay"
 _CLOSED: Final = (sys.stdlib_module_names | {"numpy", "optree", "ml_dtypes"}) - {"__main__"}
 _REGISTRIES: Final = ("_parameters", "_buffers", "_modules")
+_CONSTRUCTORS: Final = frozenset({"__init__", "__new__"})
 _IMPLICIT: Final = frozenset({"__call__", "__enter__", "__exit__", "__getitem__", "forward"})
 _LARGE: Final = 1000
 """Items of containers with more of them than this are compared, but not followed."""
@@ -126,6 +127,8 @@ class _Surveyor:
     def visit(self, value: object, name: str, place: Place | None) -> None:
         """Note what `place` holds, and follow it unless that was done before."""
         known = id(value) in self.seen
+        if isinstance(value, type) and place is not None and not _is_ours(value):
+            self.attributes |= _CONSTRUCTORS  # code that names a class may call it
         if isinstance(value, TensorBase):
             if place is not None:
                 self.environment.tensors.setdefault(id(value), place)
@@ -257,6 +260,7 @@ class _Surveyor:
                 elif (
                     "forward" in named
                     and key[:2] == "__"
+                    and key not in _CONSTRUCTORS
                     and isinstance(value, FunctionType)
                     and not _is_ours(base)
                 ):
