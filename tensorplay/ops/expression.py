@@ -221,11 +221,11 @@ def replay(program: Program, handler: Handler, inputs: Mapping[str, Value]) -> V
 RESULT, GRAD = "result", "grad"
 
 
-def differentiate(program: Program, wanted: str) -> Program | None:
+def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> Program | None:
     """The program of `grad` times the partial derivative by the input `wanted`; None where it is zero.
 
-    Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and `result` where a partial is
-    written with the operator's own result (exp, tanh, sqrt, …).
+    Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and, with `use_result`, `result`
+    where a partial is written with the program's own result (exp, tanh, sqrt, …).
     """
     recorder = Recorder()
     depends = _dependents(program, wanted)
@@ -237,7 +237,7 @@ def differentiate(program: Program, wanted: str) -> Program | None:
             operands = [values[i] for i in node.operands]
             values.append(
                 recorder.input(RESULT, node.dtype)
-                if place == program.output
+                if use_result and place == program.output
                 else recorder.apply(node.instruction, operands, node.attrs)
             )
         elif isinstance(node, Input):

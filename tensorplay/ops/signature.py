@@ -138,7 +138,8 @@ def _integer_tuple(value: object) -> tuple[Any, ...]:
 
 def _plain_integer(value: Any) -> Any:  # noqa: ANN401  # anything with an index
     """A NumPy integer or an integer tensor of one element as a Python integer; others as they are."""
-    return value.__index__() if isinstance(value, (np.generic, _C.TensorBase)) else value
+    is_wrapped: bool = isinstance(value, (np.generic, _C.TensorBase))
+    return value.__index__() if is_wrapped else value
 
 
 def to_sizes(value: object) -> tuple[Any, ...]:

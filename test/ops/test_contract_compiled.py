@@ -19,7 +19,11 @@ OPERATORS = [each for each in operators() if each.name not in NOT_COMPILED]
 
 def is_bitwise(operator, sample_inputs):
     sums = any(each.dtype.kind == "f" for each in sample_inputs)
-    return isinstance(operator.kind, (Pointwise, View)) or (isinstance(operator.kind, Index) and not operator.name.endswith("add")) or not sums
+    return (
+        isinstance(operator.kind, (Pointwise, View))
+        or (isinstance(operator.kind, Index) and not operator.name.endswith("add"))
+        or not sums
+    )
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name)

@@ -62,13 +62,51 @@ def derive(
     known = _as_known_operator(program, operator)
     if known is not None:
         return known
-    reads = frozenset(program.inputs) - {GRAD}
+    reads = kind.reads(operator, name)
+    if RESULT not in reads:
+        program = kind.differential(operator, values, name, computation.compute, use_result=False)
+    needed = _read_by(program)
+    if not needed <= reads:  # arguments that no sample has
+        reads = needed
     companion = kind.companion(operator, name, reads)
     special = (GRAD, RESULT) if RESULT in reads else (GRAD,)
-    own = tuple(each.name for each in companion.signature.parameters[len(special) :])
+    own = companion.signature.parameters[len(special) :]
     places = operator.signature.places
-    unread = {each for each in own if each not in reads and has_dtype(values[places[each]])}
-    return Derivative(companion, (*special, *(None if each in unread else each for each in own)))
+    unread = {
+        each.name
+        for each in own
+        if not each.optional and each.name not in needed and has_dtype(values[places[each.name]])
+    }
+    arguments = (None if each.name in unread else each.name for each in own)
+    return Derivative(companion, (*special, *arguments))
+
+
+def _read_by(program: Program | None) -> frozenset[str]:
+    return frozenset() if program is None else frozenset(program.inputs) - {GRAD}
+
+
+def usual_reads(operator: Operator, kind: Pointwise, name: str) -> frozenset[str]:
+    """What the derivative by `name` reads, for the arguments of all samples together.
+
+    The result is among it where no call would then save more tensors than its own derivative reads; otherwise the
+    derivative is computed from the operands alone.
+    """
+    with_result: list[frozenset[str]] = []
+    without: list[frozenset[str]] = []
+    tensors: list[set[str]] = []
+    for call in default_calls(operator):
+        with_result.append(_read_by(kind.differential(operator, call, name, dtypes.float32)))
+        program = kind.differential(operator, call, name, dtypes.float32, use_result=False)
+        without.append(_read_by(program))
+        given = zip(operator.signature.parameters, call, strict=True)
+        tensors.append({each.name for each, value in given if has_dtype(value)} | {RESULT})
+    if not with_result:
+        return frozenset()
+    together = frozenset[str]().union(*with_result)
+    exact = all(
+        together & own == needed for own, needed in zip(tensors, with_result, strict=True) if needed
+    )
+    return together if exact or RESULT not in together else frozenset[str]().union(*without)
 
 
 def tensor_arguments(
@@ -226,10 +264,13 @@ def make_companion(
         unread = TensorMeta((1,) * len(index), grad.dtype)
         found = [arguments.get(each.name, unread) for each in own]
         values = tuple(
-            unread if value is None and each.role is Role.STATIC else _as_meta(value, len(index))
+            unread
+            if value is None and each.takes_tensor and not each.optional
+            else _as_meta(value, len(index))
             for each, value in zip(own, found, strict=True)
         )
-        program = kind.differential(operator, values, name, grad.dtype)
+        use_result = RESULT in reads
+        program = kind.differential(operator, values, name, grad.dtype, use_result=use_result)
         if program is None:
             msg = f"{title}: the derivative is zero for these arguments"
             raise RegistryError(msg)
@@ -241,6 +282,10 @@ def make_companion(
         inputs.update({f"{INDEX}{i}": value for i, value in enumerate(index)})
         if kind.linear_name is not None:
             inputs[LINEAR] = arguments[kind.linear_name]
+        missing = sorted(set(program.inputs) - set(inputs))
+        if missing:
+            msg = f"{title}: for these arguments the derivative also reads {', '.join(missing)}"
+            raise RegistryError(msg)
         return replay(program, grad.handler, inputs)
 
     signature = Signature(title, tuple(parameters), operator.signature.supplied, places)
@@ -263,11 +308,7 @@ def _as_meta(argument: object, ndim: int) -> object:
 
 
 def companion_name(operator: Operator, kind: Pointwise, name: str, reads: frozenset[str]) -> str:
-    """The plain name for what the default arguments read, longer names for other arguments."""
-    names = differentiable_names(operator)
-    base = f"{operator.name}_backward" + (f"_{name}" if len(names) > 1 else "")
-    usual: frozenset[str] | None = None
-    for call in default_calls(operator)[:1]:
-        program = kind.differential(operator, call, name, dtypes.float32)
-        usual = None if program is None else frozenset(program.inputs) - {GRAD}
-    return base if usual is None or usual == reads else base + "_of_" + "_".join(sorted(reads))
+    """The plain name for what the derivative usually reads, a longer one for other arguments."""
+    several = len(differentiable_names(operator)) > 1
+    base = f"{operator.name}_backward" + (f"_{name}" if several else "")
+    return base if reads == kind.reads(operator, name) else base + "_of_" + "_".join(sorted(reads))

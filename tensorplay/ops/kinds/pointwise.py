@@ -41,6 +41,7 @@ from tensorplay.ops.kinds.companions import (
     gradient_of,
     make_companion,
     tensor_arguments,
+    usual_reads,
 )
 from tensorplay.ops.kinds.kind import NO_NAMES, Kind
 from tensorplay.ops.numpy_code import Kernels, compile_program, run
@@ -126,6 +127,7 @@ class Pointwise(Kind):
         self._plans: dict[object, Plan] = {}
         self._roles: tuple[Role, ...] | None = None
         self._companions: dict[tuple[str, frozenset[str]], Operator] = {}
+        self._reads: dict[str, frozenset[str]] = {}
 
     # ---- dtypes and shapes
 
@@ -362,7 +364,13 @@ class Pointwise(Kind):
         return plan.derivatives[name]
 
     def differential(
-        self, operator: Operator, values: Values, name: str, compute: DType
+        self,
+        operator: Operator,
+        values: Values,
+        name: str,
+        compute: DType,
+        *,
+        use_result: bool = True,
     ) -> Program | None:
         """The program of `grad` times the partial derivative by `name`, in the compute dtype."""
         recorder = Recorder()
@@ -379,7 +387,14 @@ class Pointwise(Kind):
             arguments[parameter.name] = argument
         self._supply_index(operator, values, recorder, arguments)
         program = recorder.finish(self.scalar_fn(**arguments))
-        return differentiate(program, name)
+        return differentiate(program, name, use_result=use_result)
+
+    def reads(self, operator: Operator, name: str) -> frozenset[str]:
+        """What the companion for the operand `name` takes besides `grad`."""
+        found = self._reads.get(name)
+        if found is None:
+            found = self._reads[name] = usual_reads(operator, self, name)
+        return found
 
     def companion(self, operator: Operator, name: str, reads: frozenset[str]) -> Operator:
         """The operator that computes the derivative by `name` from what it reads."""

@@ -22,10 +22,10 @@ from tensorplay.core.errors import DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
-from tensorplay.ops.signature import dtype_of
 from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
     from tensorplay.core.dtypes import Number

@@ -18,8 +18,8 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import convert
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
-from tensorplay.ops.signature import dtype_of
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator

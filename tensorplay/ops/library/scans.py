@@ -18,9 +18,9 @@ from tensorplay.core.errors import DimensionError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import convert
 from tensorplay.ops.declare import structured
-from tensorplay.ops.signature import dtype_of
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
