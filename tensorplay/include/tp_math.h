@@ -913,6 +913,10 @@ template <class X> TP_INLINE X pow(X x, X y) {
 #undef TP_BINARY
 #undef TP_UNARY_THROUGH_DOUBLE
 
+// A copy of a function that is never inlined, for a kernel that calls it many times: the compiler then reads it once.
+#define TP_OUT_OF_LINE(name)                                                                                                                     \
+    template <class... X> static __attribute__((noinline)) auto name(X... x) { return tp::name(x...); }
+
 // -------------------------------------------------------------------------------- compound reductions
 
 // The best value and where it was: NaN wins, then the first.

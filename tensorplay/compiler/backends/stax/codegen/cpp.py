@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING, Final
 from tensorplay.compiler.backends.stax.codegen.cpp_segment import Lines, SegmentPrinter
 from tensorplay.compiler.backends.stax.codegen.cpp_text import memory_type, register_type
 from tensorplay.compiler.backends.stax.codegen.cpp_values import Surroundings, Tile, local_name
+from tensorplay.compiler.backends.stax.loop_body import Compute
 from tensorplay.compiler.backends.stax.sources import KernelSource
+from tensorplay.ops.values import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +39,13 @@ if TYPE_CHECKING:
 
 STREAMED_BYTES: Final = 16 << 20
 """Buffers of this size and more are written past the cache."""
+ELEMENTARY: Final = 12
+"""The cost of an instruction from which its text is a long inline function."""
+MANY_CALLS: Final = 16
+"""A kernel with more calls of elementary functions than this calls them out of line.
+
+Inlined, one sine takes the C++ compiler 0.1 to 0.3 s, and a hundred of them in one function far more than a hundred times that.
+"""
 
 
 def print_kernel(
@@ -44,6 +53,17 @@ def print_kernel(
 ) -> KernelSource:
     """Return the C++ source of a group."""
     return KernelSource(group.name, KernelPrinter(group, buffers, target).text(), "cpp")
+
+
+def functions_apart(group: Group) -> tuple[str, ...]:
+    """Return the elementary functions that a kernel calls out of line, because it makes many calls."""
+    calls = [
+        each.op
+        for segment in group.segments
+        for each in (*segment.body, *segment.after)
+        if isinstance(each, Compute) and TABLE[each.op].cost >= ELEMENTARY
+    ]
+    return tuple(sorted(set(calls))) if len(calls) > MANY_CALLS else ()
 
 
 class KernelPrinter:
@@ -69,12 +89,16 @@ class KernelPrinter:
             tiles,
             streamed,
             target.vector_bytes,
+            dict.fromkeys(functions_apart(group), f"of_{group.name}"),
         )
 
     def text(self) -> str:
         """Return the whole source."""
         out = Lines(0)
         out.add('#include "tp_math.h"', "")
+        if self.around.apart:
+            copies = " ".join(f"TP_OUT_OF_LINE({name})" for name in self.around.apart)
+            out.add(f"namespace of_{self.group.name} {{ {copies} }}", "")
         origins = [o for o in self.group.origins if not o.startswith("primals")]
         out.add(f"// {', '.join(origins) or self.group.name}")
         out.open(

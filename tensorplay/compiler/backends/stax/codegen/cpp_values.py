@@ -102,6 +102,8 @@ class Surroundings:
     tiles: Mapping[Symbol, Tile]
     streamed: frozenset[str]
     vector_bytes: int
+    apart: Mapping[str, str]
+    """For the instructions whose function is called out of line, the namespace of its copy."""
 
     def extent(self, symbol: Symbol) -> int:
         """Return how many values a loop variable takes at most inside one outer iteration."""
@@ -283,6 +285,8 @@ class StatementPrinter:
         attrs = {name: memory_type(v) if isinstance(v, DType) else str(v) for name, v in c.attrs}
         attrs.setdefault("dtype", memory_type(c.dtype))
         text = instruction.cpp.format(*operands, **attrs)
+        if c.op in self.around.apart:
+            text = text.replace("tp::", f"{self.around.apart[c.op]}::", 1)
         if c.dtype.compute is not c.dtype and c.op not in EXACT_ON_HALVES:
             return f"convert<{memory_type(c.dtype)}>({text})"
         return text
