@@ -164,10 +164,19 @@ def input_specs(captured: CapturedGraph) -> list[InputSpec]:
     """Return what the inputs of a captured graph look like."""
     return [
         InputSpec(
-            each.sample.tensor_meta, each.node.name, each.sample.requires_grad, each.sample.is_leaf
+            each.sample.tensor_meta,
+            each.node.name,
+            each.sample.requires_grad,
+            each.sample.is_leaf,
+            is_writable(each.sample),
         )
         for each in captured.inputs
     ]
+
+
+def is_writable(tensor: Tensor) -> bool:
+    """Whether a tensor's memory may be written."""
+    return tensor.array is not None and tensor.array.flags.writeable
 
 
 def module_function(

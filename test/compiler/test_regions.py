@@ -5,7 +5,7 @@ import pytest
 from checks import assert_same, expect, tensor_of, to_array
 
 import tensorplay as tp
-from tensorplay.core.errors import CompileError, GradientError, VersionError
+from tensorplay.core.errors import CompileError, GradientError, LayoutError, VersionError
 from tensorplay.nn import functional
 
 BACKENDS = ("eager", "aot_eager", "stax")
@@ -51,6 +51,52 @@ def test_every_way_to_write_into_an_input(compile):
         expect(g(*found), f(*right).tolist(), "float32")
         for one, other in zip(found, right, strict=True):
             expect(one, other.tolist(), "float32")
+
+
+def test_new_contents_are_written_straight_into_the_input():
+    f = tp.compile(lambda x, y: x.mul_(2).add_(y), strict_native=True)
+    x, y = tensor_of([1.0, 2.0]), tensor_of([3.0, 4.0])
+    address, version = x.data_ptr(), x._version
+    assert f(x, y) is x
+    expect(x, [5.0, 8.0], "float32")
+    assert x.data_ptr() == address
+    assert x._version > version
+    places = [each.place.value for each in f.explain(x, y).plan.allocations.values()]
+    assert places == ["input", "input", "write back"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: (x.copy_(y), y + 1)[1],
+        lambda x, y: (x.copy_(y.t()), y.copy_(x * 2))[0],
+        lambda x, y: (x.add_(y), y.add_(x))[0],
+        lambda x, y: (tp.zeros(2, 2).copy_(x.add_(1)), x.mul_(2)),
+        lambda x, y: x.copy_(x.t()),
+        lambda x, y: (x.add_(1).sum(), x.t().mul_(y)),
+        lambda x, y: x.t().copy_(x * 2 + y),
+        lambda x, y: x.copy_(y @ x),
+        lambda x, y: (x.fill_(3.0), y.zero_()),
+    ],
+)
+def test_orders_of_reading_and_writing(compile, f):
+    def make():
+        return tensor_of([[1.0, 2.0], [3.0, 4.0]]), tensor_of([[5.0, 6.0], [7.0, 8.0]])
+
+    g = compile(f)
+    for _ in range(2):
+        found, right = make(), make()
+        assert_same(g(*found), f(*right))
+        for one, other in zip(found, right, strict=True):
+            expect(one, other.tolist(), "float32")
+
+
+def test_read_only_memory_is_refused(compile):
+    array = np.ones(3, np.float32)
+    array.flags.writeable = False
+    with pytest.raises(LayoutError, match="read-only"):
+        compile(lambda x: x.add_(1))(tp.from_numpy(array))
+    assert array.tolist() == [1.0] * 3
 
 
 def test_writes_count_versions(compile):

@@ -12,6 +12,7 @@ joint graph, so they can be differentiated again, to any order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -27,8 +28,10 @@ from tensorplay.compiler.aot.trace import (
     Trace,
     trace_function,
 )
-from tensorplay.compiler.phases import OperatorGraph
+from tensorplay.compiler.phases import OperatorGraph, value_of
+from tensorplay.core import layout
 from tensorplay.core.errors import CompileError, VersionError
+from tensorplay.core.meta import TensorMeta
 from tensorplay.graph import Graph, Node
 from tensorplay.tensor import Tensor
 
@@ -82,7 +85,6 @@ class Region:
             returned = trace.joint.outputs
             distinct = self.gradients.partition.forward_outputs
             self.forward_graph = self.gradients.partition.forward
-        self.forward = tools.compile(self.forward_graph)
         written = {position for _, position in self.plan.writes}
         self.sources = _result_sources(returned, distinct, trace.graph.placeholders, written)
         shared = {member for each in self.plan.shared for member in each.members}
@@ -91,6 +93,25 @@ class Region:
         for number in range(len(self.plan.shared)):
             self.input_places[len(self.plan.inputs) + number] = len(self.plain_inputs) + number
         self.records = any(self.plan.has_gradient)
+        if not self.records:
+            self._offer_write_backs(returned)
+        self.forward = tools.compile(self.forward_graph)
+
+    def _offer_write_backs(self, returned: Sequence[Node]) -> None:
+        """Tell the backend which results may be written straight into the inputs that take them."""
+        plan, inputs = self.plan, self.forward_graph.inputs
+        uses = Counter(returned)
+        for target, position in plan.writes:
+            node, source = returned[position], inputs[self.input_places[target]]
+            meta = value_of(source)
+            if (
+                node.op != "placeholder"
+                and uses[node] == 1
+                and _is_same_layout(value_of(node), meta)
+                and (target >= len(plan.inputs) or plan.inputs[target].is_writable)
+                and not layout.has_internal_overlap(meta.shape, meta.strides)
+            ):
+                node.meta["write_back"] = source.name
 
     @property
     def partition(self) -> Partition | None:
@@ -129,7 +150,9 @@ class Region:
             results = [source.pick(outputs, inputs) for source in self.sources]
         for target, position in plan.writes:
             written = tensors[target] if target < len(tensors) else bases[target - len(tensors)]
-            if written.is_leaf and written.requires_grad:  # the function wrote it under no_grad
+            if results[position] is written:  # the program wrote straight into it
+                written.untyped_storage().bump()
+            elif written.is_leaf and written.requires_grad:  # the function wrote it under no_grad
                 with dispatch.set_grad_enabled(False):
                     dispatch.write(written, results[position])
             else:
@@ -186,6 +209,10 @@ class _CompiledRegion(Function):
         for number, value in zip(region.gradients.input_numbers, values, strict=True):
             found[1 + number] = value
         return tuple(found)
+
+
+def _is_same_layout(a: TensorMeta, b: TensorMeta) -> bool:
+    return (a.shape, a.dtype, a.strides) == (b.shape, b.dtype, b.strides)
 
 
 def _distinct_computed(nodes: Sequence[Node]) -> tuple[Node, ...]:

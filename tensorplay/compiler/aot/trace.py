@@ -36,6 +36,7 @@ class InputSpec(NamedTuple):
     name: str
     requires_grad: bool = False
     is_leaf: bool = True
+    is_writable: bool = True
 
 
 class SharedMemory(NamedTuple):
