@@ -532,8 +532,13 @@ def test_tangent_is_the_transpose_of_the_gradient(operator):
         assert abs(left - right) < 1e-9 * max(1.0, abs(left)) + 1e-9
 
 
-@that(lambda each: isinstance(each.kind, Pointwise) and each.gradients)
-def test_written_gradient_equals_the_derived_one(operator):
+def test_written_gradients_equal_the_derived_ones():
+    for operator in OPERATORS:
+        if isinstance(operator.kind, Pointwise) and operator.gradients:
+            compare_written_and_derived(operator)
+
+
+def compare_written_and_derived(operator):
     for args, kwargs, _ in differentiable_calls(operator):
         values = operator.signature.bind(args, kwargs)
         result = operator(*args, **kwargs)

@@ -1,0 +1,48 @@
+"""Text of tensors: PyTorch's, so that examples look familiar."""
+
+import pytest
+
+import tensorplay as tp
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    "tensor, text",
+    [
+        (tp.tensor([1.0, 2.0]), "tensor([1., 2.])"),
+        (tp.tensor([1.5, -2.0]), "tensor([ 1.5000, -2.0000])"),
+        (tp.tensor([1e-5, 1.0]), "tensor([1.0000e-05, 1.0000e+00])"),
+        (tp.tensor([NAN, 1.0]), "tensor([nan, 1.])"),
+        (tp.tensor([INF, -2.5]), "tensor([    inf, -2.5000])"),
+        (tp.tensor(3.25), "tensor(3.2500)"),
+        (tp.tensor([True, False]), "tensor([ True, False])"),
+        (tp.tensor([1, 2, -300]), "tensor([   1,    2, -300])"),
+        (tp.tensor([]), "tensor([])"),
+        (tp.zeros(2, 0), "tensor([], size=(2, 0))"),
+        (tp.tensor([1], dtype=tp.int32), "tensor([1], dtype=tensorplay.int32)"),
+        (tp.tensor([1.5], dtype=tp.bfloat16), "tensor([1.5000], dtype=tensorplay.bfloat16)"),
+        (tp.zeros(2, requires_grad=True), "tensor([0., 0.], requires_grad=True)"),
+        (tp.tensor([1 + 2j, -1.5 - 0.25j]), "tensor([ 1.0000+2.0000j, -1.5000-0.2500j])"),
+        (tp.arange(2000), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"),
+        (tp.tensor([[1.0, -2.0], [3.0, 100.0]]), "tensor([[  1.,  -2.],\n        [  3., 100.]])"),
+    ],
+)
+def test_text(tensor, text):
+    assert repr(tensor) == text
+
+
+def test_long_rows_wrap():
+    lines = repr(tp.arange(40)).splitlines()
+    assert len(lines) == 3
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[1].startswith("        18, 19")
+
+
+def test_blocks_are_set_apart():
+    assert "]],\n\n        [[" in repr(tp.zeros(2, 2, 2))
+
+
+def test_grad_fn_is_named():
+    x = tp.ones(2, requires_grad=True)
+    assert repr(x * 2) == "tensor([2., 2.], grad_fn=<MulBackward>)"
