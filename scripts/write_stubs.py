@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
 from tensorplay.core.random import Generator
 from tensorplay.tensor import Tensor
-
+{imports}
 _bool: TypeAlias = bool
 _int: TypeAlias = int
 _float: TypeAlias = float
@@ -86,26 +87,25 @@ def parameters_of(operator: Operator, *, method: bool) -> str:
 
 def functions_text() -> str:
     """tensorplay/functions.pyi."""
-    lines = [HEADER.format(title="The public functions")]
+    imports: list[str] = []
     for name in sorted(publishing.PLAIN):
         module = "queries" if hasattr(queries, name) else "tensor"
         own = "tensor_from_data" if name == "tensor" else name
-        lines.append(f"from tensorplay.{module} import {own} as {name}")
-    lines.append("")
+        imports.append(f"from tensorplay.{module} import {own} as {name}")
+    lines = [HEADER.format(title="The public functions", imports="\n".join(imports))]
     for operator in sorted(registry, key=lambda each: each.name):
         if operator.is_function:
             arguments = parameters_of(operator, method=False)
             lines.append(f"def {operator.name}({arguments}) -> {result_of(operator)}: ...")
-    lines += ["", "PUBLIC: set[str]", f"__all__ = {sorted(publishing.PUBLIC)!r}", ""]
+    names = ", ".join(f'"{name}"' for name in sorted(publishing.PUBLIC))
+    lines += ["", "PUBLIC: set[str]", f"__all__ = [{names}]", ""]
     return "\n".join(lines)
 
 
 def methods_text() -> str:
     """tensorplay/_operator_methods.pyi."""
-    lines = [
-        HEADER.format(title="The methods of Tensor that are attached at run time"),
-        "class OperatorMethods:",
-    ]
+    title = "The methods of Tensor that are attached at run time"
+    lines = [HEADER.format(title=title, imports=""), "class OperatorMethods:"]
     for operator in sorted(registry, key=lambda each: each.name):
         arguments = parameters_of(operator, method=True)
         if operator.is_method and operator.name not in publishing.WRITTEN:
@@ -156,6 +156,18 @@ def retain_grad(self) -> None: ...
 """
 
 
+def formatted(text: str, path: Path) -> str:
+    """The text as `ruff format` and the import sorter leave it."""
+    command = [str(Path(sys.executable).with_name("ruff"))]
+    for step in (["check", "--fix", "--quiet"], ["format", "--quiet"]):
+        run = subprocess.run(  # noqa: S603  # the project's own formatter
+            [*command, *step, "--stdin-filename", str(path), "-"],
+            input=text, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        text = run.stdout
+    return text
+
+
 def main() -> int:
     """Write or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -167,10 +179,11 @@ def main() -> int:
         ("_operator_methods.pyi", methods_text()),
     ):
         path = ROOT / name
-        if not path.exists() or path.read_text() != text:
+        wanted = formatted(text, path)
+        if not path.exists() or path.read_text() != wanted:
             stale.append(path)
             if not check:
-                path.write_text(text)
+                path.write_text(wanted)
     if check and stale:
         names = ", ".join(path.name for path in stale)
         sys.stderr.write(f"{names}: not current; run python scripts/write_stubs.py\n")

@@ -61,7 +61,8 @@ NUMBER_ROLES = frozenset({Role.SCALAR, Role.STATIC})
 
 _ROLES: dict[str, Role] = {
     "Value": Role.TENSOR, "Tensor": Role.TENSOR, "TensorMeta": Role.TENSOR, "Array": Role.TENSOR, "Scalar": Role.SCALAR, "Value | Number": Role.STATIC,
-    "Tensor | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX, "Linear": Role.LINEAR,
+    "Tensor | Number": Role.STATIC,
+    "Array | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX, "Linear": Role.LINEAR,
     "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.TENSORS,
     "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.TENSORS, "Sizes": Role.SIZES,
     "Size": Role.SIZE, "Dims": Role.DIMS, "Pair": Role.PAIR, "DType": Role.DTYPE, "Device": Role.DEVICE,

@@ -25,7 +25,7 @@ from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
 from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import dtype_of
+from tensorplay.ops.signature import dtype_of, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.core.dtypes import Number
@@ -112,7 +112,7 @@ def _gather_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather:
 
 
 @index(meta=_gather_meta, form=_gather_form, method=True)
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Array, dim: int, index: Array) -> Array:
     """Read along `dim` at the places that `index` holds; the result has the index's shape."""
     dim = _check_along("gather", input, dim, index)
     places = index.reshape(index.shape or (1,)) if input.ndim else index
@@ -253,7 +253,7 @@ def add_at(target: Array, where: tuple[Any, ...], values: Array) -> None:
     method=True,
     inplace=True,
 )
-def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number) -> Tensor:
+def scatter(input: Array, dim: int, index: Array, src: Array | Number) -> Array:
     """Replace elements along `dim` at the places that `index` holds; which of several wins is not defined."""
     return _scattered("scatter", input, dim, index, src, add=False)
 
@@ -291,11 +291,11 @@ def _scatter_tangent(
     _, dim, index, src = values
     base = tangents[0] if tangents[0] is not None else result.new_zeros(result.shape)
     given = tangents[2] if len(tangents) > 2 else None
-    part: Any = (
-        given
-        if given is not None
-        else (0 if not hasattr(src, "shape") else src.new_zeros(src.shape))
-    )  # type: ignore[attr-defined]
+    part: Any = src
+    if given is not None:
+        part = given
+    else:
+        part = part.new_zeros(part.shape) if is_tensor(part) else 0
     found: Tensor = operator(base, dim, index, part)
     return found
 
@@ -319,7 +319,7 @@ def _() -> Iterator[Sample]:
     method=True,
     inplace=True,
 )
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Add the elements of `src` along `dim` at the places that `index` holds, all that meet in one place."""
     return _scattered("scatter_add", input, dim, index, src, add=True)
 
@@ -387,7 +387,7 @@ def _index_select_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather
 
 
 @index(meta=_index_select_meta, form=_index_select_form, method=True)
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def index_select(input: Array, dim: int, index: Array) -> Array:
     """Select whole slices along `dim`, as often and in the order that the 1-d `index` says."""
     dim = _check_select(input, dim, index)
     size = input.shape[dim] if input.ndim else 1
@@ -423,9 +423,7 @@ def _() -> Iterator[Sample]:
 
 
 @composite(method=True, inplace=True)
-def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1
-) -> Tensor:
+def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
     """Add `alpha` times the slices of `source` to the slices of `input` that the 1-d `index` names."""
     dim = layout.normalize_dim("index_add", dim, input.ndim)
     if index.ndim > 1 or source.shape != _replaced(input.shape, dim, index.numel()):
@@ -452,7 +450,5 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3, 2)), 0, Arg((4,), int64, values=[0, 2, 0, 2]), Arg((4, 2)))
     yield sample(Arg((2, 3)), 1, Arg((2,), int32, values=[1, 1]), Arg((2, 2)), alpha=0.5)
     yield sample(Arg((3, 2)), 0, Arg((0,), int64), Arg((0, 2)))
-    yield bad(
-        IndexRangeError, "out of", Arg((3,)), 0, Arg((1,), int64, values=[3]), Arg((1,))
-    )
+    yield bad(IndexRangeError, "out of", Arg((3,)), 0, Arg((1,), int64, values=[3]), Arg((1,)))
     yield bad(ShapeError, "source", Arg((3,)), 0, Arg((2,), int64, 0, 3), Arg((1,)))

@@ -15,7 +15,7 @@ from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, int32, result_type
 from tensorplay.core.errors import ArgumentError, DimensionError, ShapeError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.arrays import convert
+from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -86,7 +86,7 @@ def _piece(source: str, dim: int, start: int, end: int | None) -> Piece:
 
 
 @index(meta=_cat_meta, form=_cat_form)
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     1-d tensors without elements are left out, whatever the rank of the others.

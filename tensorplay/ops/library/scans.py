@@ -16,7 +16,7 @@ from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, float64, int32, int64
 from tensorplay.core.errors import DimensionError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.arrays import convert
+from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.declare import structured
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -36,7 +36,7 @@ def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta
 
 
 @structured(meta=_cumsum_meta, method=True, linear=True)
-def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
     dim = layout.normalize_dim("cumsum", dim, input.ndim)
     result = _result_dtype(dtype_of(input), dtype)
