@@ -292,10 +292,8 @@ def _scatter_tangent(
     base = tangents[0] if tangents[0] is not None else result.new_zeros(result.shape)
     given = tangents[2] if len(tangents) > 2 else None
     part: Any = src
-    if given is not None:
-        part = given
-    else:
-        part = part.new_zeros(part.shape) if is_tensor(part) else 0
+    still: Any = part.new_zeros(part.shape) if is_tensor(part) else 0
+    part = still if given is None else given
     found: Tensor = operator(base, dim, index, part)
     return found
 
@@ -423,7 +421,9 @@ def _() -> Iterator[Sample]:
 
 
 @composite(method=True, inplace=True)
-def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1
+) -> Tensor:
     """Add `alpha` times the slices of `source` to the slices of `input` that the 1-d `index` names."""
     dim = layout.normalize_dim("index_add", dim, input.ndim)
     if index.ndim > 1 or source.shape != _replaced(input.shape, dim, index.numel()):
