@@ -23,7 +23,6 @@ import tensorplay as tp
 from tensorplay import nn
 from tensorplay.nn import functional as F  # noqa: N812 - its name everywhere
 
-
 RATE = 3e-3
 """The learning rate at the start; it falls along half a cosine wave to zero."""
 

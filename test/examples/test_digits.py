@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(400)
 SCRIPT = Path(__file__).parents[2] / "examples" / "digits.py"
 
 
 def run(*arguments):
     pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
     command = [sys.executable, str(SCRIPT), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=380, check=False)
     assert done.returncode == 0, done.stderr
     return done
 
