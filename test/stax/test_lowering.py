@@ -219,11 +219,40 @@ def test_a_user_written_round_trip_through_half_precision_stays():
     check(function, f32(9))
 
 
-def test_a_concatenation_reads_each_side_under_its_condition():
-    stages = check(lambda b, x, y: b.mul(b.cat([x, y], 0), 2), f32(6, 5), f32(7, 5))
+def test_a_concatenation_is_split_at_its_seam():
+    """Each part of the loop reads its side, without conditions."""
+    stages = check(lambda b, x, y: b.mul(b.cat([x, y], 1), 2), f32(6, 35), f32(6, 50))
+    (group,) = stages.schedule.groups
+    ranges = [[(loop.start, loop.stop) for loop in s.loops][-1] for s in group.segments]
+    assert ranges == [(0, 35), (35, 85)]
+    for segment in group.segments:
+        assert [type(i) for i in segment.body] == [Load, Constant, Compute, Store]
+        assert segment.body[0].mask is None
+
+
+def test_a_seam_in_a_tiled_loop_reads_each_side_under_its_condition():
+    stages = check(lambda b, x, y: b.mul(b.cat([x, y], 0), 2), f32(6000), f32(7000))
     (group,) = stages.schedule.groups
     loads = [i for i in group.segments[0].body if isinstance(i, Load)]
     assert all(load.mask is not None for load in loads)
+
+
+def test_rotary_embedding_has_a_part_a_half():
+    def rope(b, x, c, s):
+        turned = b.cat([b.neg(b.slice(x, 2, 32, 64)), b.slice(x, 2, 0, 32)], 2)
+        return b.add(b.mul(x, c), b.mul(turned, s))
+
+    (group,) = check(rope, f32(4, 10, 64), f32(10, 64), f32(10, 64)).schedule.groups
+    assert [s.loops[-1].start for s in group.segments] == [0, 32]
+    assert all(i.mask is None for s in group.segments for i in s.body if isinstance(i, Load))
+
+
+def test_seams_that_are_short_or_many_keep_their_conditions():
+    stages = check(lambda b, x, y: b.cat([x, y], 1), f32(6, 3), f32(6, 50))
+    assert len(stages.schedule.groups[0].segments) == 1
+    pieces = [f32(6, 10)] * 12
+    stages = check(lambda b, *xs: b.cat(list(xs), 1), *pieces)
+    assert len(stages.schedule.groups[0].segments) == 1
 
 
 def test_a_slice_scatter_reads_its_base_without_a_mask():

@@ -40,6 +40,7 @@ from tensorplay.compiler.backends.stax.schedule import (
     Role,
     Segment,
 )
+from tensorplay.compiler.backends.stax.seams import split_at_seams
 
 if TYPE_CHECKING:
     from tensorplay.compiler.backends.stax.clusters import Cluster
@@ -226,7 +227,9 @@ class GroupBuilder:
         segments = tuple(self.build_segment(k, p) for k, p in enumerate(self.placements))
         own = tuple(v for k, v in self.locals_by_buffer.items() if k in self.used_locals)
         if self.nest.vectorize:
-            hoisted = hoist_columns(segments, {v.name: v.axes for v in own})
+            whole = frozenset(self.nest.rank) - {o.symbol for o in self.nest.outer}
+            parts = [p for s in segments for p in split_at_seams(s, whole)]
+            hoisted = hoist_columns(parts, {v.name: v.axes for v in own})
             segments, own = hoisted.segments, own + hoisted.locals
         instructions = [i for s in segments for i in (*s.body, *s.after)]
         loads = {i.buffer for i in instructions if isinstance(i, Load)}

@@ -32,6 +32,7 @@ from tensorplay.compiler.backends.stax.loop_body import (
     renumber,
 )
 from tensorplay.compiler.backends.stax.schedule import Inner, Local, Role, Segment
+from tensorplay.core.dtypes import bool_
 from tensorplay.ops.values import TABLE
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class ColumnValues:
             and self.depends[n]
             and self.cost[n] >= LEAST_COST
             and isinstance(self.segment.body[n], Compute)
+            and self.dtype_of(n) is not bool_  # a comparison again is cheaper than a mask in memory
         ]
 
     def dtype_of(self, value: ValueId) -> DType:

@@ -4,7 +4,8 @@ In: a cluster. Out: a `Nest` and the same cluster over final loop variables: `x0
 `r0_2`, … for loops that some node reduces or that lie inside rows.
 
 The vector loop is the one along which most bytes lie next to each other. If it is a parallel loop it is tiled: segments
-run over the tile, vectorized. That one rule covers pointwise kernels (tiles of a flat loop), column sums and batch
+run over the tile, vectorized. A tile that covers its loop leaves
+no parallel loop. That one rule covers pointwise kernels (tiles of a flat loop), column sums and batch
 statistics (tiles of columns, accumulators side by side) and transposed reads (tiles in two loops); with the vector
 loop inside, rows run one after the other (softmax, layer norm, row sums).
 """
@@ -95,7 +96,7 @@ def plan_nest(
         outer = [s for s in outer if s != vector] + [vector]
     names = final_names(outer, [s for s in loops if s not in outer], cluster)
     nest = Nest(
-        tuple(Outer(names[s], s.extent, steps[s]) for s in outer),
+        tuple(Outer(names[s], s.extent, steps[s]) for s in outer if steps[s] < s.extent),
         {names[s]: k for k, s in enumerate(loops)},
         None if vector is None else names[vector],
         buffers,
