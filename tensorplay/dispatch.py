@@ -30,7 +30,7 @@ from tensorplay.core.errors import DataNeededError, DTypeError, LayoutError, Sha
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays, door
 from tensorplay.ops.kinds.composite import Composite, install_runner
-from tensorplay.ops.kinds.pointwise import Pointwise
+from tensorplay.ops.kinds.pointwise import Plan, Pointwise
 from tensorplay.ops.kinds.view import View
 from tensorplay.ops.registry import Operator, Overload, to_metas
 from tensorplay.ops.signature import Values, is_tensor
@@ -464,9 +464,10 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
     kind = operator.kind
     if type(kind) is Pointwise and not _modes.get() and _is_plain(operator, values):
         plain = tuple(value.array if is_tensor(value) else value for value in values)  # type: ignore[attr-defined]
-        if kind.plan(operator, plain).result is tensor.dtype:
+        plan = kind.plan(operator, plain)
+        if plan.result is tensor.dtype:
             check_writable(tensor)
-            _write_into(operator, plain, tensor)
+            _write_into(kind, plan, operator, plain, tensor)
             tensor.storage.bump()
             return tensor  # type: ignore[no-any-return]  # a tensor
     value = call(operator, values)
@@ -474,10 +475,12 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
     return tensor  # type: ignore[no-any-return]
 
 
-def _write_into(operator: Operator, plain: Values, tensor: Tensor) -> None:
+def _write_into(
+    kind: Pointwise, plan: Plan, operator: Operator, plain: Values, tensor: Tensor
+) -> None:
     """A pointwise kernel into the tensor's own memory; its operands must broadcast to it."""
     try:
-        operator.kind.kernel(operator, plain, out=tensor.array)  # type: ignore[call-arg]  # a pointwise kind
+        kind.run_plan(plan, operator, plain, tensor.array)
     except ValueError:
         shapes = [each.shape for each in plain if isinstance(each, np.ndarray)]
         shape = layout.broadcast_shapes(f"{operator.name}_", shapes)

@@ -46,8 +46,7 @@ def through_modes(
     target: dispatch.Target, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:  # noqa: ANN401  # a tensor or a tuple of them
     """A public call while modes are on: as the user wrote it, without arguments that equal their defaults."""
-    names = [each.name for each in operator.signature.parameters if each.keyword_only]
-    raw = (*args, *(kwargs[name] for name in names))
+    raw = (*args, *(kwargs[name] for name in operator.signature.keyword_names))
     shown_args, shown_kwargs = operator.signature.given(raw)
 
     def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
@@ -154,7 +153,7 @@ def _text_parts(
 def _inplace_through_modes(
     target: str, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:  # noqa: ANN401  # the tensor
-    names = [each.name for each in operator.signature.parameters if each.keyword_only]
+    names = operator.signature.keyword_names
     shown_args, shown_kwargs = operator.signature.given((*args, *(kwargs[name] for name in names)))
 
     def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

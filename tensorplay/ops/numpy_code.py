@@ -47,7 +47,7 @@ class Kernels:
 
 def compile_program(program: Program) -> Kernels:
     """Generate and compile the NumPy functions of a program."""
-    namespace: dict[str, object] = {"copyto": np.copyto, "asarray": np.asarray}
+    namespace: dict[str, object] = {"copyto": np.copyto}
     names: list[str] = []
     lines: list[str] = []
     inputs: list[str] = []
@@ -77,7 +77,7 @@ def compile_program(program: Program) -> Kernels:
         else [*lines, f"    copyto(out, {result})"]
     )
     parameters = ", ".join(f"a{i}" for i in range(len(inputs)))
-    returned = result if lines else f"asarray({result}).copy()"
+    returned = result if lines else f"{result}.copy()"
     source = "\n".join(
         [f"def fresh({parameters}):", *lines, f"    return {returned}",
          f"def into(out{', ' * bool(inputs)}{parameters}):", *stores, ""]

@@ -205,6 +205,8 @@ class Signature:
     places: Mapping[str, int]
     positional_count: int = field(init=False)
     """How many parameters may be given positionally."""
+    keyword_names: tuple[str, ...] = field(init=False)
+    """The names of those that are keyword-only, the last ones."""
     _defaults: tuple[object, ...] = field(init=False)
     _conversions: tuple[tuple[int, Parameter, Callable[[Any], object]], ...] = field(init=False)
     _required_count: int = field(init=False)
@@ -215,6 +217,7 @@ class Signature:
         put = object.__setattr__
         count = sum(not each.keyword_only for each in self.parameters)
         put(self, "positional_count", count)
+        put(self, "keyword_names", tuple(each.name for each in self.parameters[count:]))
         put(self, "_defaults", tuple(each.default for each in self.parameters))
         found = [
             (i, each, CONVERT[each.role])

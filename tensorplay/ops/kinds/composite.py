@@ -40,7 +40,12 @@ class Composite(Kind):
 
     def decompose(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensor or tuple
         """Run the function on tensors."""
-        return operator.function(*_positional(operator, values), **_keywords(operator, values))
+        signature = operator.signature
+        names = signature.keyword_names
+        if not names:
+            return operator.function(*values)
+        count = signature.positional_count
+        return operator.function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
     def meta(self, operator: Operator, values: Values) -> Metas:
         """The function on tensors without data."""
@@ -77,13 +82,3 @@ def _metas(found: Any) -> Metas:  # noqa: ANN401  # tensor or tuple
 def _one(tensor: Any) -> TensorMeta:  # noqa: ANN401  # a tensor
     meta: TensorMeta = tensor.tensor_meta
     return meta
-
-
-def _positional(operator: Operator, values: Values) -> tuple[object, ...]:
-    return values[: operator.signature.positional_count]
-
-
-def _keywords(operator: Operator, values: Values) -> dict[str, object]:
-    count = operator.signature.positional_count
-    names = [each.name for each in operator.signature.parameters[count:]]
-    return dict(zip(names, values[count:], strict=True))

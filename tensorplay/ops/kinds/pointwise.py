@@ -197,7 +197,6 @@ class Pointwise(Kind):
             self.shape is None
             and len(sources) == len(program.inputs)
             and set(tensor_places) <= {place for place, _ in sources}
-            and program.step_count > 0
         )
         return Plan(computation, program.dtype, program, tuple(tensor_places), sources, is_plain)
 
@@ -282,7 +281,10 @@ class Pointwise(Kind):
 
     def kernel(self, operator: Operator, values: Values, out: Any = None) -> Any:  # noqa: ANN401  # arrays
         """Compute on arrays, into `out` where given."""
-        plan = self.plan(operator, values)
+        return self.run_plan(self.plan(operator, values), operator, values, out)
+
+    def run_plan(self, plan: Plan, operator: Operator, values: Values, out: Any) -> Any:  # noqa: ANN401
+        """Run a plan of this call on arrays."""
         kernels = plan.ready()
         compute = plan.computation.compute
         inputs: list[Any] = []

@@ -58,21 +58,22 @@ def matmul(input: Array, other: Array) -> Array:
         names = [dtypes.from_numpy_dtype(each.dtype) for each in (input, other)]
         msg = f"matmul: expected operands of one dtype, found {names[0]} and {names[1]}; convert one with .to()"
         raise DTypeError(msg)
-    shape = _matmul_shape(input.shape, other.shape)
-    dtype = dtypes.from_numpy_dtype(input.dtype)
-    result = _C.empty(shape, dtype)
-    if 0 in shape:
-        return result
-    if dtype.kind == "b":
-        np.matmul(input, other, out=result)
-    elif dtype.compute is not dtype:
-        wide = quiet(
-            np.matmul, input.astype(dtype.compute.numpy), other.astype(dtype.compute.numpy)
-        )
-        result[...] = wide
-    else:
-        quiet(np.matmul, input, other, out=result)
-    return result
+    if input.ndim != 2 or other.ndim != 2 or input.shape[1] != other.shape[0]:
+        shape = _matmul_shape(input.shape, other.shape)
+        rows = input.reshape(1, -1) if input.ndim == 1 else input
+        columns = other.reshape(-1, 1) if other.ndim == 1 else other
+        return _multiply(rows, columns).reshape(shape)
+    return _multiply(input, other)
+
+
+def _multiply(a: Array, b: Array) -> Array:
+    """The product of matrices, in float32 for half types."""
+    dtype = dtypes.from_numpy_dtype(a.dtype)
+    compute = dtype.compute
+    if compute is dtype:
+        return quiet(_C.matmul, a, b)
+    wide = quiet(_C.matmul, a.astype(compute.numpy), b.astype(compute.numpy))
+    return wide.astype(a.dtype)
 
 
 @matmul.gradient("input")
