@@ -36,8 +36,8 @@ from tensorplay.core.dtypes import bool_
 
 MOST_SEAMS = 8
 """More parts than this make the kernel longer than they make it faster."""
-SHORTEST_PART = 4
-"""Elements: shorter parts cost more in loops than in masks."""
+SHORTEST_LOOP = 16
+"""A shorter loop costs more in parts than in masks."""
 
 
 def split_at_seams(segment: Segment, whole: frozenset[Symbol]) -> list[Segment]:
@@ -46,7 +46,7 @@ def split_at_seams(segment: Segment, whole: frozenset[Symbol]) -> list[Segment]:
         return [segment]
     found: dict[Symbol, set[int]] = {}
     for _, symbol, seam in comparisons(segment.body):
-        if symbol in whole and SHORTEST_PART <= seam <= symbol.extent - SHORTEST_PART:
+        if symbol in whole and 0 < seam < symbol.extent >= SHORTEST_LOOP:
             found.setdefault(symbol, set()).add(seam)
     if not found:
         return [segment]
