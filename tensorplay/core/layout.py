@@ -206,8 +206,9 @@ def reshape_strides(
     return tuple(result)
 
 
-def infer_size(name: str, size: Sequence[int], count: int) -> Shape:
-    """Replace one -1 in `size` so that it holds `count` elements."""
+def infer_size(name: str, size: Sequence[int], shape: Sequence[int]) -> Shape:
+    """Replace one -1 in `size` so that it holds the elements of `shape`."""
+    count = numel(shape)
     unknown = [i for i, each in enumerate(size) if each == -1]
     if len(unknown) > 1:
         msg = f"{name}: only one size may be -1, found {tuple(size)}"
@@ -221,11 +222,11 @@ def infer_size(name: str, size: Sequence[int], count: int) -> Shape:
             msg = f"{name}: -1 is ambiguous in {tuple(size)} because another size is 0"
             raise ShapeError(msg)
         if count % known != 0:
-            msg = f"{name}: {count} elements do not fit size {tuple(size)}"
+            msg = f"{name}: the {count} elements of shape {tuple(shape)} do not fit size {tuple(size)}"
             raise ShapeError(msg)
         return tuple(count // known if each == -1 else each for each in size)
     if known != count:
-        msg = f"{name}: size {tuple(size)} has {known} elements, the tensor has {count}"
+        msg = f"{name}: size {tuple(size)} has {known} elements, the tensor of shape {tuple(shape)} has {count}"
         raise ShapeError(msg)
     return tuple(size)
 

@@ -136,10 +136,10 @@ def test_dimension_numbers():
 
 
 def test_sizes_with_one_unknown():
-    assert layout.infer_size("view", (2, -1), 6) == (2, 3)
+    assert layout.infer_size("view", (2, -1), (3, 2)) == (2, 3)
     for bad in ((-1, -1), (4, -1), (2, 2), (-2, 3)):
         with pytest.raises(ShapeError):
-            layout.infer_size("view", bad, 6)
+            layout.infer_size("view", bad, (6,))
 
 
 def test_strides_that_leave_the_storage():

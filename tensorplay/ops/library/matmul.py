@@ -179,6 +179,12 @@ def _outer_samples() -> Iterator[Sample]:
 @composite()
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`."""
+    if not input.ndim or weight.ndim > 2 or input.shape[-1] != weight.shape[-1]:
+        msg = (
+            f"linear: an input of shape {tuple(input.shape)} and a weight of shape {tuple(weight.shape)} do not fit: "
+            "their last sizes must be equal"
+        )
+        raise ShapeError(msg)
     product = matmul(input, weight.t())
     return product if bias is None else product + bias
 

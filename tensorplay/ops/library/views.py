@@ -112,7 +112,7 @@ def _view_inverse(input: TensorMeta, *_: object) -> tuple[str, tuple[object, ...
 @declare_view(inverse=_view_inverse)
 def view(input: TensorMeta, size: Sizes) -> ViewMap:
     """The same elements in row-major order with another shape, sharing memory; refused where strides do not allow it."""
-    shape = layout.infer_size("view", size, input.numel)
+    shape = layout.infer_size("view", size, input.shape)
     strides = layout.reshape_strides(input.shape, input.strides, shape)
     if strides is None:
         msg = (
@@ -126,11 +126,12 @@ def view(input: TensorMeta, size: Sizes) -> ViewMap:
 @composite(method=True)
 def reshape(input: Tensor, shape: Sizes) -> Tensor:
     """The same elements in row-major order with another shape; a view where strides allow it, else a copy."""
-    size = tuple(shape)
-    if not input.is_contiguous():
-        size = layout.infer_size("reshape", shape, input.numel())
-        if layout.reshape_strides(input.shape, input.strides, size) is None:
-            input = contiguous(input)
+    size = layout.infer_size("reshape", shape, input.shape)
+    if (
+        not input.is_contiguous()
+        and layout.reshape_strides(input.shape, input.strides, size) is None
+    ):
+        input = contiguous(input)
     return door.call(view, (input, size))
 
 
@@ -165,7 +166,7 @@ def unflatten(input: Tensor, dim: int, sizes: Size) -> Tensor:
     """One dimension cut into several."""
     place = layout.normalize_dim("unflatten", dim, input.ndim)
     shape = input.shape
-    inner = layout.infer_size("unflatten", sizes, shape[place])
+    inner = layout.infer_size("unflatten", sizes, (shape[place],))
     return reshape(input, (*shape[:place], *inner, *shape[place + 1 :]))
 
 
