@@ -207,9 +207,7 @@ def _guard_region(module: GraphModule, samples: Sequence[Tensor], tools: Toolcha
     specs = [InputSpec(each.tensor_meta, "input") for each in samples]
     shared = find_shared_memory(samples)
     trace = trace_function(module_function(module), specs, shared, gradients=False)
-    region = Region(trace, tools)
-    region.plan = region.plan._replace(writes=())
-    return region
+    return Region(trace._replace(plan=trace.plan._replace(writes=())), tools)
 
 
 def _run_captured(captured: CapturedGraph) -> Callable[..., Sequence[Tensor]]:

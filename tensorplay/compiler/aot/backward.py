@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tensorplay.compiler.aot.region import Program, Region, Toolchain
 
 
+_SAVED, _TANGENT, _COMPUTED = 0, 1, 2
+"""Where a tensor of the backward pass comes from."""
+
+
 class CompileRegion(Protocol):
     """`region.compile_region`, which stands above this module."""
 
@@ -70,6 +74,16 @@ class Gradients:
             (True, primals[node]) if node in primals else (False, outputs[node])
             for node in self.saved_nodes
         ]
+        order = {node: number for number, node in enumerate(self.saved_nodes)}
+        tangent_number = {node: number for number, node in enumerate(joint.tangents)}
+        computed = {node: number for number, node in enumerate(self.partition.backward_outputs)}
+        known = {node: (_SAVED, number) for node, number in order.items()}
+        known.update({node: (_TANGENT, number) for node, number in tangent_number.items()})
+        self._given = [known[node] for node in self.partition.backward_inputs]
+        self._found = [
+            (_COMPUTED, computed[node]) if node in computed else known[node]
+            for node in joint.gradients
+        ]
         self._lock = threading.Lock()
         self._programs: dict[object, Program] = {}
         self._regions: dict[object, Region] = {}
@@ -80,14 +94,12 @@ class Gradients:
 
     def computed(self, saved: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
         """Return the gradients by the backward program, compiled for the tangents' strides."""
-        known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
-        known.update(zip(self.joint.tangents, tangents, strict=True))
-        program = self._programs.get(tuple(each.strides for each in tangents))
+        program = self._programs.get(tuple([each.strides for each in tangents]))
         if program is None:
             program = self._compile_backward(tangents)
-        found = program([known[node] for node in self.partition.backward_inputs])
-        known.update(zip(self.partition.backward_outputs, found, strict=True))
-        return [known[node] for node in self.joint.gradients]
+        groups: list[Sequence[Tensor]] = [saved, tangents]
+        groups.append(program([groups[group][number] for group, number in self._given]))
+        return [groups[group][number] for group, number in self._found]
 
     def recorded(
         self, inputs: Sequence[Tensor], saved: Sequence[Tensor], tangents: Sequence[Tensor]

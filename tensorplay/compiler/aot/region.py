@@ -4,8 +4,9 @@
     inputs that the function writes take their new contents
     outputs = results, inputs, or views of them
 
-Where a gradient can flow, `forward` runs inside an `autograd.Function` whose backward runs the
-backward program, which is compiled when it is first needed. When the caller records the backward pass
+Where a gradient can flow, the results get a node of the autograd graph (what an `autograd.Function`
+would leave, without its generality), whose backward pass runs the backward program, which is compiled
+when it is first needed. When the caller records the backward pass
 itself (`create_graph=True`), the gradients are computed by a region of their own, traced from the
 joint graph, so they can be differentiated again, to any order.
 """
@@ -14,10 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tensorplay import _C, dispatch
-from tensorplay.autograd import Function, is_grad_enabled
+from tensorplay.autograd import is_grad_enabled
+from tensorplay.autograd.node import Node as HistoryNode
+from tensorplay.autograd.saved import SavedTensor, alias, released_error
+from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.compiler.aot.joint_graph import returned_nodes
 from tensorplay.compiler.aot.recorder import Recorder
 from tensorplay.compiler.aot.trace import (
@@ -32,6 +36,7 @@ from tensorplay.compiler.phases import OperatorGraph, value_of
 from tensorplay.core import layout
 from tensorplay.core.errors import CompileError, VersionError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.functions import zeros
 from tensorplay.graph import Graph, Node
 from tensorplay.tensor import Tensor
 
@@ -144,7 +149,7 @@ class Region:
             for target, _ in plan.writes:  # the backward pass needs them as they were
                 place = self.input_places[target]
                 inputs[place] = inputs[place].clone()
-            results = _CompiledRegion.apply(self, *inputs)
+            results = self._run_recorded(inputs)
         else:
             outputs = self.forward(inputs)
             results = [source.pick(outputs, inputs) for source in self.sources]
@@ -159,6 +164,20 @@ class Region:
                 dispatch.write(written, results[position])
         return [_output(each, tensors, results) for each in plan.outputs]
 
+    def _run_recorded(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Run the forward program and give the results their history."""
+        node = CompiledRegionBackward(self, inputs)
+        outputs = self.forward(inputs)
+        with dispatch.set_grad_enabled(False):
+            results = [source.pick(outputs, inputs) for source in self.sources]
+        saved = () if self.gradients is None else self.gradients.values_to_save(outputs, inputs)
+        results = [
+            alias(result) if source.is_input and not source.is_copy else result
+            for result, source in zip(results, self.sources, strict=True)
+        ]
+        node.attach_to(results, saved)
+        return results
+
 
 def compile_region(
     function: Callable[[Recorder, Sequence[Tensor]], Sequence[Tensor]],
@@ -172,43 +191,63 @@ def compile_region(
     return Region(trace_function(function, inputs, shared, gradients=gradients), tools)
 
 
-class _CompiledRegion(Function):
-    """The place of a region in the autograd graph."""
+class CompiledRegionBackward(HistoryNode):
+    """The place of one call of a region in the autograd graph.
 
-    @staticmethod
-    def forward(ctx: Any, region: Region, *inputs: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
-        """Run the forward program; keep what the backward program reads."""
-        outputs = region.forward(inputs)
-        results = tuple(source.pick(outputs, inputs) for source in region.sources)
-        ctx.region = region
-        ctx.inputs = inputs
-        ctx.versions = tuple(each.untyped_storage().version for each in inputs)
-        if region.gradients is not None:
-            ctx.save_for_backward(*region.gradients.values_to_save(outputs, inputs))
-        flows = region.plan.has_gradient
-        ctx.mark_non_differentiable(
-            *(each for each, flow in zip(results, flows, strict=True) if not flow)
-        )
-        return results
+    It keeps what the backward program reads, and the inputs, from which derivatives of the gradients
+    would be computed.
+    """
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    __slots__ = ("inputs", "region", "saved", "versions")
+
+    def __init__(self, region: Region, inputs: Sequence[Tensor]) -> None:
+        super().__init__(tuple(map(gradient_edge, inputs)))
+        self.region = region
+        self.inputs: Sequence[Tensor] | None = inputs
+        self.versions = [each.untyped_storage().version for each in inputs]
+        self.saved: list[SavedTensor] = []
+
+    def attach_to(self, results: Sequence[Tensor], saved: Sequence[Tensor]) -> None:
+        """Become the history of the results, and keep `saved`."""
+        number_of = {id(result): number for number, result in enumerate(results)}
+        self.saved = [SavedTensor(each, number_of.get(id(each))) for each in saved]
+        self.describe_outputs(results)
+        for number, flow in enumerate(self.region.plan.has_gradient):
+            if flow:
+                attach(results[number], self, number)
+
+    def apply(
+        self, grads: Sequence[Tensor | None], wanted: Sequence[bool]
+    ) -> Sequence[Tensor | None]:
         """Run the backward program, or, to be recorded, the region of the gradients."""
-        region: Region = ctx.region
+        del wanted
+        region, inputs = self.region, self.inputs
+        if inputs is None:
+            raise released_error(self)
         if region.gradients is None:
             error = region.trace.gradient_error
             raise CompileError("this function has no backward pass") if error is None else error
-        flows = region.plan.has_gradient
-        tangents = [each for each, flow in zip(grads, flows, strict=True) if flow]
-        found: list[Tensor | None] = [None] * (1 + len(ctx.inputs))
+        saved = [each.unpack(self) for each in self.saved]
+        tangents = [
+            zeros(output[0], dtype=output[1], device=output[2]) if grad is None else grad
+            for grad, output, flow in zip(
+                grads, self.outputs, region.plan.has_gradient, strict=True
+            )
+            if flow and output is not None
+        ]
         if is_grad_enabled():
-            _check_versions(ctx.inputs, ctx.versions)
-            values = region.gradients.recorded(ctx.inputs, ctx.saved_tensors, tangents)
+            _check_versions(inputs, self.versions)
+            values = region.gradients.recorded(inputs, saved, tangents)
         else:
-            values = region.gradients.computed(ctx.saved_tensors, tangents)
+            values = region.gradients.computed(saved, tangents)
+        found: list[Tensor | None] = [None] * len(self.edges)
         for number, value in zip(region.gradients.input_numbers, values, strict=True):
-            found[1 + number] = value
-        return tuple(found)
+            found[number] = value
+        return found
+
+    def release(self) -> None:
+        """Drop what was saved."""
+        self.inputs, self.saved = None, []
 
 
 def _is_same_layout(a: TensorMeta, b: TensorMeta) -> bool:

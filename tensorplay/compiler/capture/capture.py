@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CoroutineType, GeneratorType
 from typing import Any
 
 from tensorplay import dispatch
@@ -63,6 +64,14 @@ def capture(
         if isinstance(leaf, Tensor):
             outputs.append(mode.node_of(leaf))
             return OutputSlot(len(outputs) - 1)
+        if isinstance(leaf, (GeneratorType, CoroutineType)):
+            raise capture_error("it is a generator or a coroutine, which runs later", None)
+        if any(map(mode.is_recorded, getattr(leaf, "__dict__", {}).values())):
+            raise capture_error(
+                f"it returns a {type(leaf).__name__} that holds tensors: make it a dataclass, register "
+                "it with optree, or return the tensors",
+                None,
+            )
         return leaf
 
     structure = map_structure(to_slot, result)

@@ -51,6 +51,7 @@ _BY_VALUE: Final = (
     *(int, float, complex, bool, str, bytes, type(None), range, slice, frozenset, set),
     *(EllipsisType, enum.Enum, DType, Device, MethodType),
 )
+_DEFINITIONS: Final = (FunctionType, property, staticmethod, classmethod)
 _OPAQUE: Final = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType)
 _OURS: Final = "tensorplay"
 _CLOSED: Final = (sys.stdlib_module_names | {"numpy", "optree", "ml_dtypes"}) - {"__main__"}
@@ -74,6 +75,18 @@ class Environment:
         self.tensors: dict[int, Place] = {}
         self.containers: list[tuple[dict[object, object] | list[object], str]] = []
         self.used: set[str] = set()
+
+    def facts_of_unused_tensors(self, used: Iterable[object]) -> list[Fact]:
+        """Return that the free tensors which became no inputs are the same objects.
+
+        Code may have compared them (`if mask is not None`, `a is b`) without computing with them.
+        """
+        known = {id(tensor) for tensor in used}
+        return [
+            Fact(place, "is", value)
+            for key, place in self.tensors.items()
+            if key not in known and isinstance(value := place.get(), TensorBase)
+        ]
 
     def moved_facts(self) -> list[Fact]:
         """Return the facts that running the function has changed and that it may depend on.
@@ -253,10 +266,9 @@ class _Surveyor:
                 continue
             for key, value in vars(base).items():
                 if key in named:
-                    if isinstance(value, _BY_VALUE) and not _is_ours(base):
+                    if not _is_ours(base) and isinstance(value, (*_BY_VALUE, *_DEFINITIONS)):
                         self.look(Place("attribute", base, key, f"{name}.{key}"))
-                    else:
-                        self.pending.append((value, f"{name}.{key}", None))
+                    self.pending.append((value, f"{name}.{key}", None))
                 elif (
                     "forward" in named
                     and key[:2] == "__"

@@ -15,12 +15,15 @@ asks whether that still holds.
 
 from __future__ import annotations
 
+import enum
 import math
 import struct
-from types import CellType
+from types import CellType, MethodType, NoneType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tensorplay._C import TensorBase
+from tensorplay.core.device import Device
+from tensorplay.core.dtypes import DType
 
 PlaceKind: TypeAlias = Literal["dict", "sequence", "cell", "attribute", "itself"]
 FactKind: TypeAlias = Literal["is", "equals", "items"]
@@ -178,12 +181,14 @@ def same_value(a: object, b: object) -> bool:
         return len(a) == len(b) and all(map(same_value, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(map(same_value, a.values(), b.values()))
-    if not isinstance(a, PLAIN_TYPES):
-        return False
-    return bool(a == b)
+    if isinstance(a, MethodType) and isinstance(b, MethodType):
+        return a.__self__ is b.__self__ and a.__func__ is b.__func__
+    return isinstance(a, PLAIN_TYPES) and bool(a == b)
 
 
-PLAIN_TYPES: Final = (int, str, bytes, type(None), range, slice, frozenset, set)
+PLAIN_TYPES: Final = (
+    *(int, str, bytes, NoneType, range, slice, frozenset, set, enum.Enum, DType, Device),
+)
 """Types whose equality is that of their values and cheap; floats and containers apart."""
 
 

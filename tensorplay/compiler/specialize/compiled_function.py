@@ -207,7 +207,12 @@ class CompiledFunction(_C.Dispatcher):
         Returns a specialization that can be used again, the facts to guard, and whether the entry
         must fail once, so that the function is captured a second time.
         """
-        facts = (*environment.facts, Fact(_DEFAULT_DTYPE, "is", dtypes.get_default_dtype()))
+        used = [each.sample for each in captured.inputs]
+        facts = (
+            *environment.facts,
+            *environment.facts_of_unused_tensors(used),
+            Fact(_DEFAULT_DTYPE, "is", dtypes.get_default_dtype()),
+        )
         still = tuple(fact for fact in facts if fact.holds())
         if self._moves is _Moves.IRRELEVANT or not environment.moved_facts():
             return None, still, False
