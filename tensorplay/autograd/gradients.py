@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
-from tensorplay import dispatch
+import numpy as np
+
+from tensorplay import _C, dispatch
 from tensorplay.autograd.engine import edge_key, propagate
 from tensorplay.autograd.grad_mode import set_grad_enabled
 from tensorplay.autograd.node import Node
@@ -208,4 +210,7 @@ def _implied_gradient(output: Tensor, number: int) -> Tensor:
             f"output {number} has shape {tuple(output.shape)}: a gradient is made without asking "
             "for one element only; reduce it, for instance with sum(), or pass its gradient"
         )
+    if output.array is not None and not dispatch.current_modes():  # 1 us instead of 40
+        one: Tensor = _C.wrap(np.ones(output.shape, output.dtype.numpy))
+        return one
     return ones_like(output.detach())
