@@ -282,7 +282,8 @@ def random_choices(rng):
         for name, value in replacements.items():
             stack.enter_context(mock.patch.object(choices, name, value))
         stack.enter_context(mock.patch.object(choices, "MAX_DEPTH", rng.choice([1, 2, 40])))
-        stack.enter_context(mock.patch.object(choices, "TRANSPOSED_TILE", rng.choice([2, 3, 64])))
+        for name in ("TRANSPOSED_TILE", "TRANSPOSED_RUN"):
+            stack.enter_context(mock.patch.object(choices, name, rng.choice([2, 3, 64])))
         yield
 
 

@@ -227,7 +227,7 @@ def tile_loops(
         return steps
     across = transposed_loop(cluster, others, vector, buffers)
     if across is not None:
-        steps[across] = min(across.extent, choices.TRANSPOSED_TILE)
+        steps[across] = min(across.extent, choices.TRANSPOSED_RUN)
         steps[vector] = min(vector.extent, choices.TRANSPOSED_TILE)
         return steps
     ordered = [*others, vector]
