@@ -316,3 +316,13 @@ def test_random_numbers_stay_in_order():
 
 def test_embedding_gradients_add_up():
     check(lambda b, z, i, g: b.index_put(z, [i], g, True), f32(5, 4), i64(9), f32(9, 4))
+
+
+def test_strict_native_refuses_eager_kernels():
+    """Without it, the kernel of an operator that has no lowering is called from the compiled program."""
+    import tensorplay
+
+    z = tensorplay.tensor([1 + 2j, 3j])
+    assert (tensorplay.compile(lambda z: z * 2)(z) == z * 2).all()
+    with pytest.raises(CompileError, match="strict_native is on"):
+        tensorplay.compile(lambda z: z * 2, strict_native=True)(z)

@@ -38,18 +38,21 @@ class Backend(NamedTuple):
     """A backend by name. Without `compile`, the captured graph itself is run."""
 
     name: str
-    compile: CompileFunction | None
+    compile: Callable[[OperatorGraph, Target, Options, bool], CompiledProgram] | None
+    """Takes also whether to refuse what only an operator's eager kernel can compute."""
 
 
-def _compile_with_stax(graph: OperatorGraph, target: Target, options: Options) -> CompiledProgram:
+def _compile_with_stax(
+    graph: OperatorGraph, target: Target, options: Options, strict: bool
+) -> CompiledProgram:
     pipeline = importlib.import_module("tensorplay.compiler.backends.stax.pipeline")
-    program: CompiledProgram = pipeline.compile(graph, target, options)
+    program: CompiledProgram = pipeline.compile(graph, target, options, strict=strict)
     return program
 
 
 _backends: Final[dict[str, Backend]] = {
     "stax": Backend("stax", _compile_with_stax),
-    "aot_eager": Backend("aot_eager", lambda graph, _target, _options: interpret(graph)),
+    "aot_eager": Backend("aot_eager", lambda graph, *_: interpret(graph)),
     "eager": Backend("eager", None),
 }
 
@@ -58,7 +61,9 @@ def register_backend(name: str, compile: CompileFunction) -> None:
     """Let `tp.compile(f, backend=name)` compile operator graphs by this function."""
     if name in _backends:
         raise RegistryError(f"backend {name!r} is registered already; choose another name")
-    _backends[name] = Backend(name, compile)
+    _backends[name] = Backend(
+        name, lambda graph, target, options, _strict: compile(graph, target, options)
+    )
 
 
 def find_backend(name: str) -> Backend:
@@ -84,7 +89,7 @@ def compile_graph(
     if backend.compile is None:
         return interpret(graph)
     try:
-        return backend.compile(graph, target, options)
+        return backend.compile(graph, target, options, strict)
     except Exception as error:
         if strict:
             raise

@@ -77,19 +77,24 @@ def print_sources(plan: Plan, target: Target, title: str = "program") -> Sources
     return Sources(tuple(KernelSource(k.name, k.source, "triton") for k in printed), "")
 
 
-def compile(graph: OperatorGraph, target: Target, options: Options) -> Program:
-    """Compile a graph; the result takes a sequence of tensors and returns a tuple of new ones."""
+def compile(
+    graph: OperatorGraph, target: Target, options: Options, *, strict: bool = False
+) -> Program:
+    """Compile a graph; the result takes a sequence of tensors and returns a tuple of new ones.
+
+    Under `strict`, a call that only its operator's eager kernel could compute is an error.
+    """
     if not isinstance(target, CpuTarget):
         msg = f"the target {target.device} can be printed (plan_graph, print_sources), not run; use a CPU"
         raise CompileError(msg)
     # An artifact of the same graph, target, options and sources needs no work at all.
-    key = artifact_cache.artifact_key(graph, target, options)
+    key = artifact_cache.artifact_key(graph, target, (options, strict))
     known = None if key is None else artifact_cache.load(key)
     if known is not None:
         return known
 
     # Otherwise: lower, schedule and plan; print; build through the cache and load.
-    stages = plan_graph(graph, target)
+    stages = plan_graph(graph, target, strict=strict)
     sources = print_sources(stages.plan, target)
     if key is None:
         return artifact_cache.load_uncached(sources.wrapper)
