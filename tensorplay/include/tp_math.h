@@ -340,10 +340,10 @@ template <class D> TP_INLINE Angle<D> reduce_angle_short(D x) {
     const D n = shifted - magic;
     return {fma(n, D(-0x1.1a62633145c07p-54), fma(n, D(-0x1.921fb54442d18p+0), x)), D(0.0), to_bits(shifted) - to_bits(magic)};
 }
-template <class D, class M> TP_INLINE void replace_large(Angle<D>& angle, D x, M large) {
-    if (!any(large)) return;
+// Out of line: a body with many sines would take seconds to compile otherwise.
+template <class D, class M> static __attribute__((noinline, cold)) Angle<D> with_large_lanes(Angle<D> angle, D x, M large) {
     if constexpr (Of<D>::lanes == 1) {
-        angle = reduce_large(x);
+        return reduce_large(x);
     } else {
         for (int i = 0; i < Of<D>::lanes; i++)
             if (large[i]) {
@@ -352,7 +352,11 @@ template <class D, class M> TP_INLINE void replace_large(Angle<D>& angle, D x, M
                 angle.r_low.set(i, one.r_low);
                 angle.q.set(i, one.q);
             }
+        return angle;
     }
+}
+template <class D, class M> TP_INLINE void replace_large(Angle<D>& angle, D x, M large) {
+    if (__builtin_expect(any(large), 0)) angle = with_large_lanes(angle, x, large);
 }
 
 // sin and cos of r + r_low, |r| <= pi/4.
@@ -746,6 +750,15 @@ static __attribute__((noinline, cold)) double fmod_slow(double x, double y) {  /
     if (eb - shift >= 1) return from_bits((int64_t)((ma << shift) & 0xfffffffffffffull) | (eb - shift) << 52);
     return from_bits((int64_t)(ma << (eb - 1)));
 }
+template <class F, class M> static __attribute__((noinline, cold)) F with_slow_lanes(F r, F a, F b, M slow) {
+    if constexpr (Of<F>::lanes == 1) {
+        return (F)fmod_slow((double)a, (double)b);
+    } else {
+        for (int i = 0; i < Of<F>::lanes; i++)
+            if (slow[i]) r.set(i, (Lane<F>)fmod_slow((double)a[i], (double)b[i]));
+        return r;
+    }
+}
 // x - trunc(x / y) y, exactly.
 template <class F> TP_INLINE F fmod_any(F x, F y) {
     typedef Lane<F> T;
@@ -756,12 +769,7 @@ template <class F> TP_INLINE F fmod_any(F x, F y) {
     F r = select(first < F((T)0), first + b, first);
     r = select(a < b, a, r);
     const auto slow = (quotient >= F(is_f32<F> ? (T)0x1p23 : (T)0x1p52)) & (a < infinity) & (b > F((T)0));
-    if (any(slow)) {
-        if constexpr (Of<F>::lanes == 1) r = (T)fmod_slow((double)a, (double)b);
-        else
-            for (int i = 0; i < Of<F>::lanes; i++)
-                if (slow[i]) r.set(i, (T)fmod_slow((double)a[i], (double)b[i]));
-    }
+    if (__builtin_expect(any(slow), 0)) r = with_slow_lanes(r, a, b, slow);
     const auto undefined = (a == infinity) | (b == F((T)0)) | (x != x) | (y != y);
     return select(undefined, F((T)__builtin_nan("")), with_sign(r, sign_bit(x)));
 }

@@ -245,8 +245,8 @@ class Accumulator:
         lines = [f"{cell.lane} {cell.name}_all = {cell.start};" for cell in self.cells]
         names = ", ".join(f"{cell.name}_all" for cell in self.cells)
         for suffix in suffixes:
-            parts = ", ".join(f"{cell.name}{suffix}" for cell in self.cells)
-            lines.append(f"merge_{self.kind[3:]}({names}, {parts});")
+            vectors = ", ".join(f"{cell.name}{suffix}" for cell in self.cells)
+            lines.append(f"merge_{self.kind[3:]}({names}, {vectors});")
         return lines + self.named([f"{cell.name}_all" for cell in self.cells], Lanes())
 
     def named(self, cells: list[str], lanes: Lanes) -> list[str]:

@@ -16,17 +16,15 @@ lies outside the reduced loops: one result a lane. Kept loops lie inside the red
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax.codegen.cpp_reductions import Accumulator, make_accumulator
 from tensorplay.compiler.backends.stax.codegen.cpp_shape import VectorShape, choose_shape
-from tensorplay.compiler.backends.stax.codegen.cpp_text import index_text, memory_type
+from tensorplay.compiler.backends.stax.codegen.cpp_turns import Range, Turns, find_turns
 from tensorplay.compiler.backends.stax.codegen.cpp_values import (
     SCALAR,
     Lanes,
     StatementPrinter,
-    padded,
 )
 from tensorplay.compiler.backends.stax.loop_body import (
     CheckBounds,
@@ -45,16 +43,12 @@ from tensorplay.compiler.backends.stax.loop_body import (
 from tensorplay.compiler.backends.stax.schedule import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tensorplay.compiler.backends.stax.codegen.cpp_values import Surroundings
     from tensorplay.compiler.backends.stax.index import Expr, Symbol
     from tensorplay.compiler.backends.stax.loop_body import Instr, ValueId
     from tensorplay.compiler.backends.stax.schedule import Inner, Segment
-
-
-MIN_TURNED, MAX_TURNED = 4, 1 << 14
-"""Rows and columns of a tile from which transposing it pays, and the most elements of its copy."""
 
 
 class Lines:
@@ -78,16 +72,6 @@ class Lines:
         """End a block."""
         self.depth -= 1
         self.add("}")
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """What a loop runs over; ``extent`` is exact when ``is_fixed``, else the most there can be."""
-
-    begin: str
-    end: str
-    extent: int
-    is_fixed: bool
 
 
 class SegmentPrinter:
@@ -139,52 +123,12 @@ class SegmentPrinter:
         for number in range(len(segment.body)):
             self.buckets[levels[number]].append(number)
         self.out = Lines(depth)
-        self.turns = list(self.find_turns())
-
-    # ---- transposed tiles ----------------------------------------------------------------------------------------
-
-    def find_turns(self) -> Iterator[str]:
-        """Yield the statements that transpose tiles; their loads then read the copies.
-
-        A load that is strided along the vector loop and adjacent along another kept loop would read one element a
-        lane, of a cache line each.
-        """
-        if self.vector_depth is None or self.loops[self.vector_depth].role is not Role.KEPT:
-            return
-        columns = self.loops[self.vector_depth]
-        inside = {loop.symbol for loop in self.loops}
-        copies: dict[Load, str] = {}
-        for number, load in enumerate(self.segment.body):
-            if not isinstance(load, Load) or load.indices or load.mask is not None:
-                continue
-            step = load.index.stride(columns.symbol)
-            if step in {0, 1, None} or load.buffer in self.written:
-                continue
-            rows = next(
-                (l for l in self.loops if l.role is Role.KEPT and load.index.stride(l.symbol) == 1),
-                None,
-            )
-            if rows is None or load.index.symbols() & inside != {rows.symbol, columns.symbol}:
-                continue
-            over, across = self.range(rows), self.range(columns)
-            width = padded(across.extent)
-            if (
-                over.extent < MIN_TURNED
-                or across.extent < MIN_TURNED
-                or over.extent * width > MAX_TURNED
-            ):
-                continue
-            if load not in copies:
-                name = copies[load] = f"tile{number}"
-                start = {rows.symbol: over.begin, columns.symbol: across.begin}
-                first = index_text(load.index, lambda s, start=start: start.get(s, str(s)))
-                kind = memory_type(load.dtype)
-                counts = f"{over.end} - {over.begin}, {across.end} - {across.begin}"
-                yield f"alignas(64) {kind} {name}[{over.extent * width}];"
-                source = f"{self.around.pointers[load.buffer]} + ({first})"
-                yield f"transpose_tile({name}, {width}, {source}, {step}, {counts});"
-            place = f"{width}*({rows.symbol} - {over.begin}) + ({columns.symbol} - {across.begin})"
-            self.printer.turned[number] = f"{copies[load]} + ({place})"
+        self.turns = Turns()
+        if self.vector_depth is not None and self.loops[self.vector_depth].role is Role.KEPT:
+            ranges = {loop.symbol: self.range(loop) for loop in self.loops}
+            columns = self.loops[self.vector_depth]
+            self.turns = find_turns(segment, columns, ranges, around, written)
+        self.printer.turned.update(self.turns.places)
 
     # ---- levels --------------------------------------------------------------------------------------------------
 
@@ -234,7 +178,7 @@ class SegmentPrinter:
     def print(self) -> list[str]:
         """Return the segment's lines."""
         self.out.open("")
-        self.out.add(*self.turns)
+        self.out.add(*self.turns.lines)
         self.nest(0, SCALAR)
         self.out.close()
         return self.out.lines
