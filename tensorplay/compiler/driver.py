@@ -26,9 +26,7 @@ from tensorplay.compiler.aot.trace import InputSpec, trace_function
 from tensorplay.compiler.backends import Backend, compile_graph
 from tensorplay.compiler.capture.capture import capture
 from tensorplay.compiler.capture.captured_graph import (
-    Argument,
     CapturedGraph,
-    CapturedInput,
     OutputSlot,
 )
 from tensorplay.compiler.capture.environment import Environment
@@ -265,8 +263,3 @@ def _runner(
         )
 
     return run
-
-
-def is_argument(each: CapturedInput) -> bool:
-    """Whether an input of a captured graph is a tensor among the arguments."""
-    return isinstance(each.source, Argument)

@@ -30,8 +30,6 @@ from tensorplay.graph import Graph, Node, map_nodes
 from tensorplay.ops.registry import Operator, Overload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tensorplay.core.meta import TensorMeta
 
 
@@ -123,8 +121,3 @@ def has_effect(node: Node) -> bool:
 def value_of(node: Node) -> TensorMeta:
     """Return the metadata of a node that is a single tensor."""
     return node.meta["val"]  # type: ignore[return-value]  # the phase's invariant, see `verify`
-
-
-def values_of(nodes: Sequence[Node]) -> tuple[TensorMeta, ...]:
-    """Return the metadata of nodes that are single tensors."""
-    return tuple(map(value_of, nodes))

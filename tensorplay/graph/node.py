@@ -27,15 +27,6 @@ Op: TypeAlias = Literal[
 ]
 Target: TypeAlias = "Callable[..., object] | str"
 
-OPS: Final[tuple[Op, ...]] = (
-    "placeholder",
-    "get_attr",
-    "call_function",
-    "call_method",
-    "call_module",
-    "output",
-)
-
 
 class Node:
     """One operation of a `Graph`. Made by the graph's methods, never directly.

@@ -1,6 +1,7 @@
 """The table of scalar instructions: one record each, everything known of it in one place.
 
-A record is read by every handler: dtype rule, NumPy function, partial derivatives, interval rule, cost, C++ and Triton text.
+A record is read by every handler: dtype rule, NumPy function, partial derivatives, interval rule,
+cost, C++ and Triton text.
 
 >>> from tensorplay.ops.values import TABLE
 >>> TABLE["mul"].cpp
@@ -8,14 +9,17 @@ A record is read by every handler: dtype rule, NumPy function, partial derivativ
 
 Rules that libraries disagree on, and ours:
 
-- maximum, minimum: NaN wins; with equal operands (also -0 and +0) the first operand is returned. fmax, fmin ignore NaN.
-- floordiv, remainder round toward minus infinity; a zero remainder of floats keeps the dividend's sign. On integers
+- maximum, minimum: NaN wins; with equal operands (also -0 and +0) the first operand is returned.
+  fmax, fmin ignore NaN.
+- floordiv, remainder round toward minus infinity; a zero remainder of floats keeps the dividend's
+  sign. On integers
   the results wrap (`-2**31 // -1 == -2**31`, remainder 0), and division by zero gives 0 for both.
 - Shifts by the width or more, or by a negative count, shift every bit out.
 - sign(NaN) and sign(-0) are 0. relu(-0) is -0: `0 if x < 0 else x`.
-- Float to integer truncates. int8, int16, int32, uint8 and uint16 go through int32 and keep the low bits, uint32 and
-  int64 go through int64; what does not fit the intermediate type, and NaN, become its least value (what x86's cvttps2dq
-  does). uint64 takes values from 2**63 up exactly. Float to bool is `x != 0`.
+- Float to integer truncates. int8, int16, int32, uint8 and uint16 go through int32 and keep the low
+  bits, uint32 and
+  int64 go through int64; what does not fit the intermediate type, and NaN, become its least value
+  (what x86's cvttps2dq does). uint64 takes values from 2**63 up exactly. Float to bool is `x != 0`.
 - Integer power wraps; a negative exponent gives 0 except for bases 1 and -1.
 """
 
@@ -68,7 +72,6 @@ def _to_bool(kinds: str, wanted: str) -> ResultRule:
     return rule
 
 
-_ANY = _same("biufc", "operands of one dtype")
 _NUMERIC = _same("iufc", "numbers of one dtype")
 _REAL = _same("iuf", "real numbers of one dtype")
 _ORDERED = _same("biuf", "real operands of one dtype")
@@ -417,7 +420,10 @@ def _choose(g: Value, first: Value) -> tuple[Value | None, ...]:
 
 
 def _tie_partials(wins: Callable[[Value, Value], Value]) -> Partials:
-    """Equal operands share the gradient in halves; a NaN operand takes none, as no comparison holds."""
+    """Equal operands share the gradient in halves.
+
+    A NaN operand takes none, as no comparison holds.
+    """
 
     def partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None, ...]:
         half = ops.where(ops.eq(a, b), g * 0.5, 0)

@@ -1,16 +1,16 @@
 """Scalar values, the functions over them, and the handlers that give them a meaning.
 
-A scalar function is ordinary Python over `Value`s. Which handler made its operands decides what happens: arrays are
-computed, an expression is recorded, text is printed, an interval is propagated. The text `ops.exp(x)` needs no ambient
-state, because operands carry their handler.
+A scalar function is ordinary Python over `Value`s. Which handler made its operands decides what
+happens: arrays are computed, an expression is recorded, text is printed, an interval is propagated.
+The text `ops.exp(x)` needs no ambient state, because operands carry their handler.
 
     from tensorplay.ops import values as ops
 
     def gelu(x: Value) -> Value:
         return x * 0.5 * (1 + ops.erf(x * 0.7071067811865476))
 
-Operands of one instruction have one dtype; a Python number becomes a constant of that dtype. Only `load`, `constant`,
-`index_expr`, `indirect` and `philox` need the handler itself.
+Operands of one instruction have one dtype; a Python number becomes a constant of that dtype. Only
+`load`, `constant`, `index_expr`, `indirect` and `philox` need the handler itself.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ class Instruction:
 
     - `result(name, operand dtypes, attrs)` is the dtype rule; it refuses operands that do not fit.
     - `array(*arrays, **attrs)` computes it on NumPy arrays of compute dtypes.
-    - `partials(g, y, *operands)` gives, for each operand, `g` times the partial derivative at (operands, result `y`), None
+    - `partials(g, y, *operands)` gives, for each operand, `g` times the partial derivative at
+      (operands, result `y`), None
       where that is zero everywhere. The whole is None where no operand has a derivative.
     - `interval(*intervals)` bounds the result; None when nothing is known.
     - `cost` counts an addition as 1.
-    - `cpp`, `triton`: text with `{0}`, `{1}`, … for the operands and `{dtype}` for a `dtype` attribute.
+    - `cpp`, `triton`: text with `{0}`, `{1}`, … for the operands and `{dtype}` for a `dtype`
+      attribute.
     """
 
     name: str
@@ -82,22 +84,6 @@ class Handler(Protocol):
 
     def constant(self, number: Number, dtype: DType) -> Value:
         """A constant of a dtype."""
-        ...
-
-
-class LoopHandler(Handler, Protocol):
-    """A handler inside a loop nest, where memory and loop variables exist."""
-
-    def load(self, buffer: str, index: object) -> Value:
-        """Read `buffer` at an index expression."""
-        ...
-
-    def index_expr(self, expr: object, dtype: DType) -> Value:
-        """An index expression as a value."""
-        ...
-
-    def indirect(self, value: Value, size: object, what: str) -> object:
-        """A value as an index in `[0, size)`: negative ones count from the end, others fail a bounds check."""
         ...
 
 
@@ -205,7 +191,10 @@ class Marker(Generic[Data]):
 
 
 Scalar: TypeAlias = Annotated[Value, Marker("scalar")]
-"""A parameter that takes a tensor or a Python number; the scalar function sees a `Value` either way."""
+"""A parameter that takes a tensor or a Python number.
+
+The scalar function sees a `Value` either way.
+"""
 Mask: TypeAlias = Annotated[Value, Marker("mask")]
 """A tensor parameter that takes no part in promotion and is seen as bool."""
 Raw: TypeAlias = Annotated[Value, Marker("raw")]

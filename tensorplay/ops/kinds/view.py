@@ -2,12 +2,14 @@
 
     @view(inverse=lambda input, dims: ("permute", (inverse_permutation(dims),)))
     def permute(input: TensorMeta, dims: Sizes) -> ViewMap:
-        return ViewMap([input.shape[d] for d in dims], lambda i: [i[dims.index(k)] for k in range(len(dims))])
+        return ViewMap([input.shape[d] for d in dims], lambda i: [i[dims.index(k)] for k in
+        range(len(dims))])
 
-An affine map `A i + c` gives the strides `A^T t` and the offset `o + t·c` (Proposition 6.2), read off at 0 and at the unit
-vectors. The index map itself is what lowering composes. The adjoint is the inverse view where the map is a bijection, else
-the declared scatter into zeros; the same scatter rebuilds a base after a write through the view. A view that cannot share
-memory (`flip`, `repeat`) copies.
+An affine map `A i + c` gives the strides `A^T t` and the offset `o + t·c` (Proposition 6.2), read
+off at 0 and at the unit vectors. The index map itself is what lowering composes. The adjoint is the
+inverse view where the map is a bijection, else the declared scatter into zeros; the same scatter
+rebuilds a base after a write through the view. A view that cannot share memory (`flip`, `repeat`)
+copies.
 """
 
 from __future__ import annotations
@@ -233,11 +235,6 @@ def _dot(strides: Sequence[int], index: Sequence[int]) -> int:
     for stride, place in zip(strides, index, strict=True):
         total = total + stride * place
     return total
-
-
-def overlaps_itself(meta: TensorMeta) -> bool:
-    """Whether a write through this layout is ambiguous."""
-    return layout.has_internal_overlap(meta.shape, meta.strides)
 
 
 class StridedView(View):

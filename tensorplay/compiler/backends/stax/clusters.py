@@ -19,7 +19,7 @@ from tensorplay.compiler.backends.stax.matching import Match, match_loops
 from tensorplay.compiler.backends.stax.schedule import Reason, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tensorplay.compiler.backends.stax.loop_body import Load
     from tensorplay.compiler.backends.stax.loop_nodes import LoopNode, SymbolSource
@@ -235,8 +235,3 @@ def dependences(cluster: Cluster) -> Iterator[tuple[LoopNode, LoopNode, str]]:
             if reader is not writer and reader.name not in seen:
                 seen.add(reader.name)
                 yield writer, reader, buffer
-
-
-def shared_addresses(a: Cluster, b: Cluster) -> Sequence[str]:
-    """Return the buffers that both touch, in order of name."""
-    return sorted(a.touched & b.touched)

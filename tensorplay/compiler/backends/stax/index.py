@@ -25,8 +25,6 @@ from tensorplay.compiler.backends.stax.intervals import Bound, Interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-IndexLike = "int | Expr"
-
 
 class Symbol:
     """A named integer known to lie in `[lower, upper]`: a loop variable, an indirect index, later a size.
@@ -202,10 +200,6 @@ class Expr:
             ):
                 return None
         return step
-
-    def has_division(self) -> bool:
-        """Say whether a floor division or remainder occurs."""
-        return any(isinstance(a, FloorDiv) for m in self.terms for a in m)
 
     # ---- arithmetic ------------------------------------------------------------------------------------------
 

@@ -29,16 +29,6 @@ class Interval(NamedTuple):
         """Return the interval that holds one value."""
         return Interval(value, value)
 
-    @property
-    def is_exact(self) -> bool:
-        """Say whether only one value is possible."""
-        return self.lower == self.upper
-
-    @property
-    def is_finite(self) -> bool:
-        """Say whether both ends are known."""
-        return self.lower > -inf and self.upper < inf
-
     def contains(self, other: Interval) -> bool:
         """Say whether every value of `other` is one of ours."""
         return self.lower <= other.lower and other.upper <= self.upper
@@ -92,7 +82,6 @@ class Interval(NamedTuple):
 
 EVERYTHING = Interval(-inf, inf)
 ZERO = Interval(0, 0)
-BOOLEAN = Interval(0, 1)
 
 
 def multiply(a: Bound, b: Bound) -> Bound:

@@ -244,13 +244,9 @@ class Reason(Enum):
 
     NO_SHARED_DATA = "they share no data"
     DIFFERENT_DEVICES = "they run on different devices"
-    EXTERNAL = "one of them is an external call"
-    DIFFERENT_ROWS = "their rows don't match"
-    DIFFERENT_RANGES = "their iteration ranges don't match"
     DISTANCE = "one reads elements that the other writes in another outer iteration"
     INDIRECT_ACCESS = "one writes to places that depend on data"
     CYCLE = "something between them would have to run before and after the fused kernel"
-    UPDATE = "one overwrites what the other still reads"
     NO_PROFIT = "choices.can_fuse refused"
 
 

@@ -329,13 +329,6 @@ class GroupPrinter:
         """Return the axes of the nest and of some loops: one place for each time that an instruction runs."""
         return frozenset(a.name for a in self.tile.outer) | axes_of(loops, self.axes)
 
-    def forget_row_values(self) -> None:
-        """Forget what varies along a row that is gone when its loop ends."""
-        for key in [k for k, v in self.held.items() if any(a.startswith("r") for a in v.axes)]:
-            del self.held[key]
-        for text in [t for t, v in self.computed.items() if any(a.startswith("r") for a in v.axes)]:
-            del self.computed[text]
-
     def print_instructions(
         self, instructions: Sequence[Instr], positions: Iterable[int], reductions: ReductionPrinter
     ) -> None:

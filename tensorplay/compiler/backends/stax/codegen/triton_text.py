@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tensorplay.compiler.backends.stax.index import Expr, FloorDiv, Mod, Symbol, sort_key
+from tensorplay.compiler.backends.stax.index import Expr, Mod, Symbol, sort_key
 from tensorplay.core.errors import CompileError
 
 if TYPE_CHECKING:
@@ -117,16 +117,3 @@ def atom_text(atom: Atom, name_of: Callable[[Symbol], str]) -> str:
         return f"({left} {atom.operator} {right})"
     function = "tp_remainder" if isinstance(atom, Mod) else "tp_floordiv"
     return f"{function}({numerator}, {divisor})"
-
-
-def uses_floor_division(index: Expr) -> bool:
-    """Say whether a division occurs that `index_text` prints as a call."""
-    pending = [index]
-    while pending:
-        for monomial in pending.pop().terms:
-            for atom in monomial:
-                if isinstance(atom, FloorDiv):
-                    if atom.numerator.bounds.lower < 0 or atom.divisor.bounds.lower <= 0:
-                        return True
-                    pending += (atom.numerator, atom.divisor)
-    return False
