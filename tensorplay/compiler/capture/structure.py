@@ -136,26 +136,31 @@ class _Flattener:
         self.met: dict[int, int] = {}
 
     def encode(self, value: object) -> object:
+        kind = type(value)
+        if kind in _PLAIN_TYPES:
+            return kind, value
         if isinstance(value, TensorBase):
             self.tensors.append(value)
             return _TENSOR
-        if isinstance(value, BY_VALUE):
+        if kind is not list and kind is not tuple and isinstance(value, BY_VALUE):
             return scalar_key(value)
         number = self.met.get(id(value))
         if number is not None:
             return "again", number
         self.met[id(value)] = len(self.met)
+        if kind is list or kind is tuple:
+            return (kind, *[self.encode(each) for each in value])  # type: ignore[attr-defined]
         container = open_container(value)
         if container is None:
             self.objects.append(value)
             return "object", id(value)
-        if not container.children:
-            return container.tag
-        return container.tag, *map(self.encode, container.children)
+        return (container.tag, *[self.encode(each) for each in container.children])
 
 
 _TENSOR: Final = "tensor"
 _LEAF_TYPES: Final = frozenset({int, float, bool, str, complex, type(None)})
+_PLAIN_TYPES: Final = frozenset({int, bool, str, bytes, type(None)})
+"""Leaves that are told apart by type and equality."""
 
 
 def map_structure(

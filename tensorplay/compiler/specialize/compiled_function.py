@@ -26,7 +26,7 @@ from tensorplay.compiler.backends import CompileWarning
 from tensorplay.compiler.capture.captured_graph import Argument, CapturedGraph, Lifted
 from tensorplay.compiler.capture.environment import Environment, survey
 from tensorplay.compiler.capture.places import ANY_TENSOR, Fact, Place, same_value
-from tensorplay.compiler.capture.structure import Structure, flatten
+from tensorplay.compiler.capture.structure import flatten
 from tensorplay.compiler.driver import Request, Specialization, capture_call, specialize
 from tensorplay.compiler.specialize.description import (
     describe_call,
@@ -55,20 +55,26 @@ ALL: Final[weakref.WeakSet[CompiledFunction]] = weakref.WeakSet()
 class _CallKey:
     """The structure of a call as C sees it: hashable, with the arguments while the call runs."""
 
-    __slots__ = ("args", "kwargs", "structure")
+    __slots__ = ("_hash", "args", "key", "kwargs", "objects")
 
     def __init__(
-        self, structure: Structure, args: tuple[object, ...], kwargs: Mapping[str, object]
+        self,
+        key: object,
+        objects: tuple[object, ...],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
     ) -> None:
-        self.structure = structure
+        self.key = key
+        self.objects = objects
         self.args = args
         self.kwargs = kwargs
+        self._hash = hash(key)
 
     def __hash__(self) -> int:
-        return hash(self.structure.key)
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _CallKey) and other.structure.key == self.structure.key
+        return isinstance(other, _CallKey) and other.key == self.key
 
 
 class _Record(NamedTuple):
@@ -150,9 +156,10 @@ class CompiledFunction(_C.Dispatcher):
         if dispatch.current_modes():
             return self.function(*args, **kwargs)
         structure = flatten((args, kwargs))
-        if any(tensor.array is None for tensor in structure.tensors):
-            return self.function(*args, **kwargs)
-        key = _CallKey(Structure(structure.key, (), structure.objects), args, kwargs)
+        for tensor in structure.tensors:
+            if tensor.array is None:
+                return self.function(*args, **kwargs)
+        key = _CallKey(structure.key, structure.objects, args, kwargs)
         try:
             return self.dispatch(key, structure.tensors)
         finally:
@@ -168,7 +175,7 @@ class CompiledFunction(_C.Dispatcher):
                 args, kwargs, objects = (
                     structure.args,
                     structure.kwargs,
-                    structure.structure.objects,
+                    structure.objects,
                 )
             else:
                 args, kwargs, objects = leaves, {}, ()
