@@ -5,8 +5,9 @@
 tensor([[ 1.0000,  2.5000],
         [-3.0000,  4.0000]])
 
-Numbers of one tensor share a format: integers as such, floats with four digits, in scientific notation where they differ
-in size by more than a thousand, are above 1e8 or below 1e-4. More than a thousand elements are summarized.
+Numbers of one tensor share a format: integers as such, floats with four digits, in scientific
+notation where they differ in size by more than a thousand, are above 1e8 or below 1e-4. More than a
+thousand elements are summarized.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Dispatch: the one door that every operator call goes through.
 
-A public call (`F.gelu(x)`, `x + y`, `x.sum(-1)`) first meets the innermost *function mode*, which sees it as the user wrote
-it; capture is one. Then composites without a written gradient run as the operators that they are made of. Each of those
-meets the innermost *operator mode*, which sees the overload with normalized arguments; recording is one. Below the modes
-lies autograd, below it the kernel, or, for tensors without data, the meta rule.
+A public call (`F.gelu(x)`, `x + y`, `x.sum(-1)`) first meets the innermost *function mode*, which
+sees it as the user wrote it; capture is one. Then composites without a written gradient run as the
+operators that they are made of. Each of those meets the innermost *operator mode*, which sees the
+overload with normalized arguments; recording is one. Below the modes lies autograd, below it the
+kernel, or, for tensors without data, the meta rule.
 
 While a mode handles a call, it is off; `call_operator` goes on below it:
 
@@ -12,7 +13,8 @@ While a mode handles a call, it is off; `call_operator` goes on below it:
             self.seen.append(overload)
             return overload(*args, **kwargs)
 
-Every in-place operator is a computation and one `write(tensor, value)`, which modes and autograd see too.
+Every in-place operator is a computation and one `write(tensor, value)`, which modes and autograd
+see too.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ Target: TypeAlias = "Callable[..., Any] | str"
 
 
 class Mode:
-    """An interceptor of calls inside a `with` block. The innermost mode of a level is asked first."""
+    """An interceptor of calls inside a `with` block.
+
+    The innermost mode of a level is asked first.
+    """
 
     _tokens: list[Token[tuple[Mode, ...]]]
 
@@ -220,8 +225,9 @@ _autograd_write: list[AutogradWrite] = []
 def install_autograd(on_call: Autograd, on_write: AutogradWrite) -> None:
     """Let autograd see calls and writes that involve tensors that require a gradient.
 
-    `on_call(operator, values, tensors)` computes with `compute(operator, values)` and gives the results their `grad_fn`;
-    `on_write(tensor, value)` stores with `store(tensor, value)` and re-bases the tensor's history.
+    `on_call(operator, values, tensors)` computes with `compute(operator, values)` and gives the
+    results their `grad_fn`; `on_write(tensor, value)` stores with `store(tensor, value)` and
+    re-bases the tensor's history.
     """
     _autograd[:] = [on_call]
     _autograd_write[:] = [on_write]
@@ -317,8 +323,9 @@ def tensor_of_meta(meta: TensorMeta, storage: _C.Storage | None = None) -> Tenso
 class ViewStep:
     """How a view was made: `operator(source, *arguments)`. `base` is the tensor at the end of the chain.
 
-    Its autograd history follows that of `root`: the base, or the last tensor on the chain that was detached; None for a
-    detached tensor, which follows nobody. `history` is the root's `history_number` that the view's `grad_fn` belongs to.
+    Its autograd history follows that of `root`: the base, or the last tensor on the chain that was
+    detached; None for a detached tensor, which follows nobody. `history` is the root's
+    `history_number` that the view's `grad_fn` belongs to.
     """
 
     __slots__ = ("arguments", "base", "history", "operator", "root", "source")

@@ -1,7 +1,7 @@
 """Public functions and methods, generated from the registry.
 
-For each operator a Python function with the operator's own parameters, so that Python itself binds the arguments (as
-dataclasses generate `__init__`). The text of `tensorplay.relu`:
+For each operator a Python function with the operator's own parameters, so that Python itself binds
+the arguments (as dataclasses generate `__init__`). The text of `tensorplay.relu`:
 
     def relu(input):
         if _modes():
@@ -10,7 +10,8 @@ dataclasses generate `__init__`). The text of `tensorplay.relu`:
             ... the kernel for input.dtype, found in a dictionary ...
         return _call(_operator, (input,))
 
-The fast path serves contiguous tensors of one dtype and one shape (or a number); everything else takes `dispatch.call`.
+The fast path serves contiguous tensors of one dtype and one shape (or a number); everything else
+takes `dispatch.call`.
 """
 
 from __future__ import annotations
@@ -166,7 +167,10 @@ def _inplace_through_modes(
 
 
 def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
-    """Lines that serve the plain case of a pointwise operator of one or two operands; none for others."""
+    """Lines that serve the plain case of a pointwise operator of one or two operands.
+
+    None for others.
+    """
     kind = operator.kind
     if (
         not isinstance(kind, Pointwise)
@@ -209,7 +213,8 @@ def _fast_path(operator: Operator, namespace: dict[str, Any]) -> list[str]:
 
 
 _UNARY = """\
-    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and _grad()):
+    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and
+    _grad()):
         _a = {first}.array
         if _a is not None and _a.ndim and _a.flags.c_contiguous and _a.size <= _small:
             _k = _get(({first}.dtype{more},))
@@ -219,15 +224,17 @@ _UNARY = """\
                 except RuntimeError: pass
 """
 _BINARY = """\
-    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and _grad()):
+    if type({first}) is _T and not (({first}.requires_grad or {first}._view is not None) and
+    _grad()):
         _a = {first}.array
         if _a is not None and _a.ndim and _a.flags.c_contiguous and _a.size <= _small:
             _d = {first}.dtype
             if type({second}) is _T:
                 _b = {second}.array
                 if (
-                    _b is not None and {second}.dtype is _d and _a.shape == _b.shape and _b.flags.c_contiguous
-                    and not (({second}.requires_grad or {second}._view is not None) and _grad())
+                    _b is not None and {second}.dtype is _d and _a.shape == _b.shape and
+                    _b.flags.c_contiguous and not (({second}.requires_grad or {second}._view is not
+                    None) and _grad())
                 ):
                     _k = _get((_d, _T{more}))
                     if _k is None: _k = _prepare((_d, _T{more}), ({values},))

@@ -1,6 +1,7 @@
 """The public functions: one for each operator in the registry, and the few that are not operators.
 
-`tensorplay.relu`, `tensorplay.nn.functional.relu` and `Tensor.relu` come from one declaration. Types are in functions.pyi.
+`tensorplay.relu`, `tensorplay.nn.functional.relu` and `Tensor.relu` come from one declaration.
+Types are in functions.pyi.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`tensor[index]` and `tensor[index] = value`.
 
-An index is split into its basic part (integers, slices, None, ...), which makes a view out of select, slice and unsqueeze, and
-its advanced part (integer and bool tensors, lists), which the operator `index` gathers and `index_put` writes. A bool tensor
-stands for the indices of its true elements.
+An index is split into its basic part (integers, slices, None, ...), which makes a view out of
+select, slice and unsqueeze, and its advanced part (integer and bool tensors, lists), which the
+operator `index` gathers and `index_put` writes. A bool tensor stands for the indices of its true
+elements.
 
 >>> import tensorplay as tp
 >>> x = tp.arange(12).reshape(3, 4)

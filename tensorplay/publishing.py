@@ -1,6 +1,7 @@
 """Publishing: operators of the registry become functions of `tensorplay` and methods of `Tensor`.
 
-Operators declared later join as they are declared. Functions and methods are generated when first asked for.
+Operators declared later join as they are declared. Functions and methods are generated when first
+asked for.
 """
 
 from __future__ import annotations
@@ -102,8 +103,9 @@ WRITTEN = frozenset(Tensor.__dict__)
 
 
 def publish_all() -> None:
-    """Load the library, attach all methods, and follow the registry from now on."""
+    """Load the library, check it, attach all methods, and follow the registry from now on."""
     library.load()
+    tp.freeze()
     methods.attach()
     for operator in tp:
         _publish(operator)

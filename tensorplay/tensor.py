@@ -1,8 +1,9 @@
 """`Tensor`: an n-dimensional array with a dtype, strides, a storage shared with its views, and a place in autograd.
 
-Its C part (`_C.TensorBase`) holds the NumPy array, or, for tensors without data, the `TensorMeta`. The methods that are
-operators come from the registry (`tensorplay.functions` attaches them); what is written here is about the object itself:
-metadata, conversion to and from Python and NumPy, indexing, in-place writes.
+Its C part (`_C.TensorBase`) holds the NumPy array, or, for tensors without data, the `TensorMeta`.
+The methods that are operators come from the registry (`tensorplay.functions` attaches them); what
+is written here is about the object itself: metadata, conversion to and from Python and NumPy,
+indexing, in-place writes.
 
 >>> import tensorplay as tp
 >>> x = tp.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -212,7 +213,10 @@ class Tensor(_C.TensorBase, OperatorMethods):
         return array
 
     def numpy(self, *, force: bool = False) -> Array:
-        """The NumPy array over the same memory. With `force`, also from a tensor that requires a gradient."""
+        """The NumPy array over the same memory.
+
+        With `force`, also from a tensor that requires a gradient.
+        """
         if self.requires_grad and not force and dispatch.is_grad_enabled():
             msg = "numpy() of a tensor that requires a gradient; use .detach().numpy()"
             raise GradientError(msg)
@@ -337,7 +341,10 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     def to(self, *args: Any, dtype: DType | None = None, device: Device | str | None = None,  # noqa: ANN401
            copy: bool = False, non_blocking: bool = False) -> Tensor:  # fmt: skip
-        """Convert to a dtype, a device, or those of another tensor; the tensor itself where nothing changes."""
+        """Convert to a dtype, a device, or those of another tensor.
+
+        The tensor itself where nothing changes.
+        """
         del non_blocking
         for argument in args:
             if isinstance(argument, Tensor):

@@ -1,4 +1,5 @@
 """Core: dtypes, devices, layouts, metadata, random state, errors, configuration.
 
-The lowest layer in Python. It knows neither operators nor tensors with behaviour; everything above imports it.
+The lowest layer in Python. It knows neither operators nor tensors with behaviour; everything above
+imports it.
 """

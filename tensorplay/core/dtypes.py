@@ -1,7 +1,7 @@
 """Element types and the rules that combine them.
 
-A `DType` is a singleton: compare with `is`, use as a dictionary key. Half types are *storage* types: their
-`compute` type is float32, in which every operator works before it rounds once.
+A `DType` is a singleton: compare with `is`, use as a dictionary key. Half types are *storage*
+types: their `compute` type is float32, in which every operator works before it rounds once.
 
 >>> float32, bfloat16.compute
 (tensorplay.float32, tensorplay.float32)
@@ -228,8 +228,8 @@ def result_type(
 ) -> DType:
     """Promote the dtypes of the operands of one call.
 
-    Operands have three priorities: tensors with dimensions, then 0-d tensors, then Python numbers. A
-    lower one changes the result only when its category (bool, integer, float, complex) is higher.
+    Operands have three priorities: tensors with dimensions, then 0-d tensors, then Python numbers.
+    A lower one changes the result only when its category (bool, integer, float, complex) is higher.
     """
     best: DType | None = None
     for dtypes in (dimensioned, zero_dim, numbers):

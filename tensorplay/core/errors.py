@@ -1,7 +1,8 @@
 """Errors, one class per remedy.
 
-A message says what was asked, what was found, and what to do. Each class also derives from the built-in
-exception that Python programmers expect (`IndexError`, `TypeError`, `ValueError`), so that ordinary handlers work.
+A message says what was asked, what was found, and what to do. Each class also derives from the
+built-in exception that Python programmers expect (`IndexError`, `TypeError`, `ValueError`), so that
+ordinary handlers work.
 
 >>> raise ShapeError("add: shapes (2, 3) and (4,) do not broadcast")
 Traceback (most recent call last):

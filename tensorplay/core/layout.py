@@ -1,6 +1,7 @@
 """Rules about shapes and strides: pure functions on tuples of sizes.
 
-Strides and offsets count elements. Sizes meet only arithmetic and comparisons, so that symbolic sizes can flow through.
+Strides and offsets count elements. Sizes meet only arithmetic and comparisons, so that symbolic
+sizes can flow through.
 
 >>> contiguous_strides((2, 3, 4))
 (12, 4, 1)
@@ -112,7 +113,8 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def dense_like(shape: Sequence[int], strides: Sequence[int]) -> Shape:
     """Strides without gaps in the order of `strides`: what `empty_like` and `clone` give.
 
-    Dense inputs keep their strides; others get dense strides in the same order of dimensions, as pointwise operators.
+    Dense inputs keep their strides; others get dense strides in the same order of dimensions, as
+    pointwise operators.
     """
     if is_dense(shape, strides):
         return tuple(strides)
@@ -132,9 +134,10 @@ def strides_in_order(shape: Sequence[int], outer_to_inner: Sequence[int]) -> Sha
 def pointwise_strides(shape: Sequence[int], operands: Sequence[tuple[Shape, Shape]]) -> Shape:
     """Strides of a pointwise operator's fresh output.
 
-    `operands` are the (shape, strides) of its tensor operands. When every operand of full shape is contiguous the output
-    is; when they are dense with equal strides it has those; otherwise the dimensions are ordered by the operands' strides,
-    earlier operands deciding first, dimensions of stride 0 undecided.
+    `operands` are the (shape, strides) of its tensor operands. When every operand of full shape is
+    contiguous the output is; when they are dense with equal strides it has those; otherwise the
+    dimensions are ordered by the operands' strides, earlier operands deciding first, dimensions of
+    stride 0 undecided.
     """
     if 0 in shape:
         return contiguous_strides(shape)
@@ -178,7 +181,8 @@ def reshape_strides(
 ) -> Shape | None:
     """Strides of a reshape that shares memory, or None where it needs a copy.
 
-    Proposition 6.3: adjacent dimensions merge when the outer stride is the inner size times the inner stride.
+    Proposition 6.3: adjacent dimensions merge when the outer stride is the inner size times the
+    inner stride.
     """
     if 0 in shape:
         return contiguous_strides(to)
@@ -232,7 +236,10 @@ def infer_size(name: str, size: Sequence[int], shape: Sequence[int]) -> Shape:
 
 
 def extent(shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> tuple[int, int]:
-    """The lowest and highest element offsets that are reached; `(offset, offset - 1)` when empty."""
+    """The lowest and highest element offsets that are reached.
+
+    `(offset, offset - 1)` when empty.
+    """
     low = high = offset
     for size, stride in zip(shape, strides, strict=True):
         if size == 0:

@@ -1,6 +1,7 @@
 """What is known of a tensor without its data.
 
-Meta rules return it, recording tensors and graph nodes carry it, compiler inputs are described by it.
+Meta rules return it, recording tensors and graph nodes carry it, compiler inputs are described by
+it.
 
 >>> from tensorplay.core import dtypes
 >>> TensorMeta((2, 3), dtypes.float32)

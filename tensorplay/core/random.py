@@ -1,8 +1,8 @@
 """Random state: a generator is a seed and an offset.
 
-Numbers are a pure function of (seed, offset, index of the element), computed by Philox4x32-10 in the operators; a call
-that draws takes the current pair and advances the offset by one. So recomputing a call gives the same numbers, and eager
-and compiled programs draw the same ones.
+Numbers are a pure function of (seed, offset, index of the element), computed by Philox4x32-10 in
+the operators; a call that draws takes the current pair and advances the offset by one. So
+recomputing a call gives the same numbers, and eager and compiled programs draw the same ones.
 
 >>> generator = Generator(7)
 >>> generator.draw(), generator.draw()

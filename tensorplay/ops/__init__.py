@@ -1,7 +1,7 @@
 """Operators: scalar instructions, operator kinds, the registry and the library.
 
-Imports neither the compiler nor autograd. `tensorplay.ops.tp` is the namespace of operators (`tensorplay.ops.tp.add.Tensor`
-is an overload, the target of graph nodes).
+Imports neither the compiler nor autograd. `tensorplay.ops.tp` is the namespace of operators
+(`tensorplay.ops.tp.add.Tensor` is an overload, the target of graph nodes).
 """
 
 from tensorplay.ops import instructions

@@ -1,7 +1,8 @@
 """NumPy functions behind the scalar instructions, where NumPy alone has none with our rule.
 
-Elementary functions call `tensorplay._C`, which computes them with the header that generated kernels include, so that
-eager and compiled results have the same bits. Arrays here have compute dtypes (float32, float64, integers, bool, complex).
+Elementary functions call `tensorplay._C`, which computes them with the header that generated
+kernels include, so that eager and compiled results have the same bits. Arrays here have compute
+dtypes (float32, float64, integers, bool, complex).
 """
 
 from __future__ import annotations

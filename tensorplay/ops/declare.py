@@ -8,8 +8,9 @@
     @erf.sample
     def _(): yield sample(Arg((3, 4)))
 
-`method=True` also makes `Tensor.erf`, `inplace=True` also `erf_`; the function of a `factory` takes `requires_grad=`. The operator joins `tensorplay.ops.tp`, and the public
-functions follow the registry.
+`method=True` also makes `Tensor.erf`, `inplace=True` also `erf_`; the function of a `factory` takes
+`requires_grad=`. The operator joins `tensorplay.ops.tp`, and the public functions follow the
+registry.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def pointwise(
 ) -> Declare:
     """Declare a pointwise operator by its scalar function.
 
-    `result` fixes the dtype of the result (a dtype, or a function of the call); `shape` gives the shape of operators whose
-    operands do not (creation). Parameters annotated `Index` and `Linear` are supplied, not passed.
+    `result` fixes the dtype of the result (a dtype, or a function of the call); `shape` gives the
+    shape of operators whose operands do not (creation). Parameters annotated `Index` and `Linear`
+    are supplied, not passed.
     """
 
     def decorate(function: Callable[..., Any]) -> Operator:
@@ -122,7 +124,10 @@ def view(
     public: bool = True,
     not_differentiable: str | None = None,
 ) -> Declare:
-    """Declare a view by its index map; a `strided` one is a layout of the whole storage (as_strided)."""
+    """Declare a view by its index map.
+
+    A `strided` one is a layout of the whole storage (as_strided).
+    """
 
     def decorate(function: Callable[..., Any]) -> Operator:
         make = StridedView if strided else View

@@ -1,7 +1,7 @@
 """The one door from operators to the dispatcher, which lies in a higher layer and installs itself here.
 
-Rules and composite bodies call operators; an operator calls `door.call(operator, values)`, where `values` holds one entry
-for each parameter of its signature, defaults filled in.
+Rules and composite bodies call operators; an operator calls `door.call(operator, values)`, where
+`values` holds one entry for each parameter of its signature, defaults filled in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _call: list[Call] = [_closed]
 
 
 def call(operator: Operator, values: tuple[object, ...]) -> Tensor:
-    """Call an operator through the dispatcher. Typed as one tensor; several results are a tuple, which unpacks alike."""
+    """Call an operator through the dispatcher.
+
+    Typed as one tensor; several results are a tuple, which unpacks alike.
+    """
     result: Tensor = _call[0](operator, values)
     return result
 

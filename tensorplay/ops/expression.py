@@ -1,8 +1,8 @@
 """Recorded scalar programs: one handler that several interpretations stand on.
 
-A scalar function run under `Recorder` leaves a `Program`: a list of steps in single-assignment form over its inputs,
-equal steps shared. From it follow the eager kernel (`numpy_source`), the derivative (`differentiate`) and, by `replay`,
-the same computation under any other handler.
+A scalar function run under `Recorder` leaves a `Program`: a list of steps in single-assignment form
+over its inputs, equal steps shared. From it follow the eager kernel (`numpy_source`), the
+derivative (`differentiate`) and, by `replay`, the same computation under any other handler.
 
 >>> from tensorplay.core import dtypes
 >>> recorder = Recorder()
@@ -224,8 +224,9 @@ RESULT, GRAD = "result", "grad"
 def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> Program | None:
     """The program of `grad` times the partial derivative by the input `wanted`; None where it is zero.
 
-    Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and, with `use_result`, `result`
-    where a partial is written with the program's own result (exp, tanh, sqrt, …).
+    Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and, with
+    `use_result`, `result` where a partial is written with the program's own result (exp, tanh,
+    sqrt, …).
     """
     recorder = Recorder()
     depends = _dependents(program, wanted)

@@ -6,13 +6,16 @@ A rule's parameters say what it reads, so that exactly this is saved:
     def _(grad: Tensor, other: Tensor) -> Tensor:
         return matmul(grad, other.mT)
 
-- `grad`: the gradient of the result; `grads`: a tuple for operators with several results (None where there is none);
+- `grad`: the gradient of the result; `grads`: a tuple for operators with several results (None
+  where there is none);
 - `result` / `results`: what the operator returned;
-- the name of a parameter: its argument; annotated `TensorMeta`, only its shape and dtype (nothing is saved);
+- the name of a parameter: its argument; annotated `TensorMeta`, only its shape and dtype (nothing
+  is saved);
 - `needs`: which of the rule's names are wanted (a tuple of bools).
 
-A rule for one name returns its gradient (a sequence for a list of tensors), a rule for several a tuple. A gradient is
-afterwards summed to the argument's shape where it was broadcast, and converted to its dtype.
+A rule for one name returns its gradient (a sequence for a list of tensors), a rule for several a
+tuple. A gradient is afterwards summed to the argument's shape where it was broadcast, and converted
+to its dtype.
 """
 
 from __future__ import annotations
@@ -39,9 +42,10 @@ Tangent: TypeAlias = "Callable[[Operator, Values, Result, Sequence[Tensor | None
 class Pullback:
     """What the backward pass needs of one call.
 
-    `saved` are tensors, arguments or results. `pull(grads, saved, wanted)` takes the gradients of the results and gives
-    one gradient for each tensor argument (in the order of `Operator.tensors`), None where `wanted` is False or the
-    gradient is zero. It holds no tensor itself; `saved` may be replaced by equal tensors.
+    `saved` are tensors, arguments or results. `pull(grads, saved, wanted)` takes the gradients of
+    the results and gives one gradient for each tensor argument (in the order of
+    `Operator.tensors`), None where `wanted` is False or the gradient is zero. It holds no tensor
+    itself; `saved` may be replaced by equal tensors.
     """
 
     saved: tuple[Tensor, ...]

@@ -1,8 +1,9 @@
 """Commutative monoids: how a reduction combines elements (Definition 6.3 and Section 6.5).
 
-A monoid's state has one component (`sum`, `prod`, `max`, `min`, `any`, `all`), two (`argmax`, `argmin`: value and index) or
-three (`welford`: mean, second central moment, count). `combine` merges two states; it is written over `ops`, so that the
-compiler's handlers print it. `reduce` is its NumPy form.
+A monoid's state has one component (`sum`, `prod`, `max`, `min`, `any`, `all`), two (`argmax`,
+`argmin`: value and index) or three (`welford`: mean, second central moment, count). `combine`
+merges two states; it is written over `ops`, so that the compiler's handlers print it. `reduce` is
+its NumPy form.
 
 >>> SUM.identity(dtypes.float32)
 0
@@ -31,7 +32,8 @@ Axes: TypeAlias = tuple[int, ...]
 class Monoid:
     """A commutative monoid.
 
-    - `identity(dtype)`: the first component of the neutral state; None where there is none (argmax of nothing is an error).
+    - `identity(dtype)`: the first component of the neutral state; None where there is none (argmax
+      of nothing is an error).
     - `combine(a, b)`: merged states, exact but for rounding.
     - `reduce(array, axes, keepdims)`: the components of the state over `axes`, as arrays.
     - `accumulator(dtype)`: the dtype of the state for elements of a compute dtype.
@@ -154,7 +156,10 @@ def _pick(wins: Callable[[Value, Value], Value]) -> Callable[[State, State], Sta
 
 
 def _merge_welford(a: State, b: State) -> State:
-    """Chan, Golub and LeVeque: merge (mean, second central moment, count); an empty side changes nothing."""
+    """Chan, Golub and LeVeque: merge (mean, second central moment, count).
+
+    An empty side changes nothing.
+    """
     (mean_a, moment_a, count_a), (mean_b, moment_b, count_b) = a, b
     count = count_a + count_b
     share = ops.where(ops.eq(count, 0), 0, count_b / count)

@@ -7,9 +7,10 @@ The generated text of gelu's program:
         ...
         return t9
 
-`fresh` returns a new array, `into` writes its last result into `out`; both want arrays of at least one dimension, since
-array functions of 0-d arrays may return scalars. `run` broadcasts, chooses the output's strides and,
-where a long program meets large contiguous arrays, works in blocks that stay in the cache.
+`fresh` returns a new array, `into` writes its last result into `out`; both want arrays of at least
+one dimension, since array functions of 0-d arrays may return scalars. `run` broadcasts, chooses the
+output's strides and, where a long program meets large contiguous arrays, works in blocks that stay
+in the cache.
 """
 
 from __future__ import annotations
@@ -134,7 +135,10 @@ def run(
     dtype: DType,
     out: Array | None,
 ) -> Array:
-    """Compute a program on arrays that broadcast to `shape`; the layout of the result follows from the `operands`."""
+    """Compute a program on arrays that broadcast to `shape`.
+
+    The layout of the result follows from the `operands`.
+    """
     fresh = out is None
     if out is None:
         strides = None

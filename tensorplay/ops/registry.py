@@ -2,8 +2,9 @@
 
 `tensorplay.ops.tp` is the namespace: `tp.add` an `Operator`, `tp.add.Tensor` an `Overload` of it.
 
-Facets of an operator: `name`, `kind`, `signature`, `overloads`, `doc`, `samples`, `meta`, `kernel`, `vjp` (the pullback),
-`jvp` (the tangent), `lowering`. The kind derives what the declaration leaves open; `freeze()` refuses what is missing.
+Facets of an operator: `name`, `kind`, `signature`, `overloads`, `doc`, `samples`, `meta`, `kernel`,
+`vjp` (the pullback), `jvp` (the tangent), `lowering`. The kind derives what the declaration leaves
+open; `freeze()` refuses what is missing.
 """
 
 from __future__ import annotations
@@ -123,7 +124,10 @@ class Operator:
         return self.name
 
     def __call__(self, *args: object, **kwargs: object) -> Tensor:
-        """Call through the dispatcher. Typed as one tensor; several results are a tuple, which unpacks alike."""
+        """Call through the dispatcher.
+
+        Typed as one tensor; several results are a tuple, which unpacks alike.
+        """
         return door.call(self, self.signature.bind(args, kwargs))
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -207,7 +211,10 @@ class Operator:
         doc: str,
         function: Callable[..., Any],
     ) -> Operator:
-        """An operator that follows from this one; found by its name, not listed among the declared."""
+        """An operator that follows from this one.
+
+        Found by its name, not listed among the declared.
+        """
         return Operator(name, kind, signature, doc, function, self.family, is_function=False)
 
     # ---- parts of a declaration

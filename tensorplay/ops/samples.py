@@ -1,7 +1,8 @@
 """Sample calls: part of a declaration, and what the contract suite runs.
 
-A sample describes its tensors (shape, dtype, domain, layout) instead of holding them, so that declaring samples costs
-nothing at import. `Arg` stands for a tensor; the suite makes it reproducibly.
+A sample describes its tensors (shape, dtype, domain, layout) instead of holding them, so that
+declaring samples costs nothing at import. `Arg` stands for a tensor; the suite makes it
+reproducibly.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Signatures: the Python parameters of a declaration are its schema.
 
-A parameter's annotation gives its *role*: what may be passed, how it is made canonical, and whether it is a tensor.
+A parameter's annotation gives its *role*: what may be passed, how it is made canonical, and whether
+it is a tensor.
 
     def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value
 
-A *call* is a tuple with one canonical entry for each parameter. `normalize` turns it into the args and kwargs of graph
-nodes: positional parameters positionally with defaults filled in, the keyword-only ones in kwargs.
+A *call* is a tuple with one canonical entry for each parameter. `normalize` turns it into the args
+and kwargs of graph nodes: positional parameters positionally with defaults filled in, the
+keyword-only ones in kwargs.
 """
 
 from __future__ import annotations
@@ -138,7 +140,10 @@ def _integer_tuple(value: object) -> tuple[Any, ...]:
 
 
 def _plain_integer(value: Any) -> Any:  # noqa: ANN401  # anything with an index
-    """A NumPy integer or an integer tensor of one element as a Python integer; others as they are."""
+    """A NumPy integer or an integer tensor of one element as a Python integer.
+
+    Others as they are.
+    """
     is_wrapped: bool = isinstance(value, (np.generic, _C.TensorBase))
     return value.__index__() if is_wrapped else value
 

@@ -1,8 +1,9 @@
 """Derivatives of pointwise operators, as operators: the companions.
 
-The derivative of gelu by its input becomes the pointwise operator `gelu_backward(grad, input, approximate)`. Its scalar
-function replays the differentiated program, so it has companions of its own, to any order. A derivative that is only
-`grad`, `-grad`, `grad * x` or `grad / x` is a call of that operator instead.
+The derivative of gelu by its input becomes the pointwise operator `gelu_backward(grad, input,
+approximate)`. Its scalar function replays the differentiated program, so it has companions of its
+own, to any order. A derivative that is only `grad`, `-grad`, `grad * x` or `grad / x` is a call of
+that operator instead.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def _read_by(program: Program | None) -> frozenset[str]:
 def usual_reads(operator: Operator, kind: Pointwise, name: str) -> frozenset[str]:
     """What the derivative by `name` reads, for the arguments of all samples together.
 
-    The result is among it where no call would then save more tensors than its own derivative reads; otherwise the
-    derivative is computed from the operands alone.
+    The result is among it where no call would then save more tensors than its own derivative reads;
+    otherwise the derivative is computed from the operands alone.
     """
     with_result: list[frozenset[str]] = []
     without: list[frozenset[str]] = []
@@ -296,7 +297,8 @@ def make_companion(
 def _fresh_name(name: str, signature: Signature) -> str:
     """A name that no parameter has: a companion of a companion has two gradients among its parameters.
 
-    Never `GRAD` or `RESULT`, which stand for the gradient and the result of the operator that is being differentiated.
+    Never `GRAD` or `RESULT`, which stand for the gradient and the result of the operator that is
+    being differentiated.
     """
     while name in signature.places:
         name = f"{name}_{name}"

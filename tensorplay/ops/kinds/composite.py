@@ -5,8 +5,8 @@
         shifted = exp(input - input.amax(dim, keepdim=True).detach())
         return shifted / shifted.sum(dim, keepdim=True)
 
-A call runs the function, so that recording, autograd and the compiler see its parts. With a written gradient it is one
-operator down to autograd, and its parts appear below (`decompose`).
+A call runs the function, so that recording, autograd and the compiler see its parts. With a written
+gradient it is one operator down to autograd, and its parts appear below (`decompose`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """Index operators: which element is read or written depends on data, or on a case.
 
-Three forms, each an index function on plain arithmetic that lowering runs on expressions and the contract suite on
-integers; the eager kernel is NumPy's own and must agree.
+Three forms, each an index function on plain arithmetic that lowering runs on expressions and the
+contract suite on integers; the eager kernel is NumPy's own and must agree.
 
-- `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where `read(name, indices, size)` reads
+- `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where
+  `read(name, indices, size)` reads
   an index tensor under a bounds check (the adjoint is a scatter);
-- `Scatter`: element `i` of a value goes to `place(i, read)` of the result, which starts as a base; equal places are
+- `Scatter`: element `i` of a value goes to `place(i, read)` of the result, which starts as a base;
+  equal places are
   overwritten or combined by a monoid;
-- `Pieces`: the result is cut into boxes, each read from one operand at an affine place (cat, pad, slice_scatter).
+- `Pieces`: the result is cut into boxes, each read from one operand at an affine place (cat, pad,
+  slice_scatter).
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ Indices: TypeAlias = Sequence[Any]
 class Read(Protocol):
     """Reads an index for a dimension of `size` elements from an integer tensor.
 
-    Negative ones count from the end, or are refused where `wraps` is false. For a list of tensors the parameter is
-    written `"indices.0"`.
+    Negative ones count from the end, or are refused where `wraps` is false. For a list of tensors
+    the parameter is written `"indices.0"`.
     """
 
     def __call__(self, parameter: str, indices: Indices, size: int, *, wraps: bool = True) -> Any:  # noqa: ANN401  # an index
@@ -62,7 +65,10 @@ class Scatter:
     place: Place
     value_place: Callable[[Indices], Indices]
     combine: Monoid | None
-    """None: the value replaces what is there; which of several wins at an equal place is not defined."""
+    """None: the value replaces what is there.
+
+    Which of several wins at an equal place is not defined.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,10 @@ def linear_tangent(operator: Operator, values: Values, tangents: Sequence[Tensor
 
 
 def _tangent_or_zero(tangent: Tensor | None, primal: Any) -> Tensor:  # noqa: ANN401  # a tensor
-    """The tangent; zeros where there is none; the argument itself where it cannot have one (an index)."""
+    """The tangent; zeros where there is none.
+
+    The argument itself where it cannot have one (an index).
+    """
     if tangent is not None:
         return tangent
     if not primal.dtype.is_differentiable:

@@ -4,13 +4,15 @@
     def gelu(input: Value, approximate: str = "none") -> Value:
         return input * 0.5 * (1 + ops.erf(input * SQRT_HALF))
 
-From the function follow shapes and dtypes (broadcast and promotion), the eager kernel, the lowering (`expression`), the
-gradient and the tangent. The derivative by one operand is again a pointwise operator, the *companion*: `gelu_backward`
-(`mul_backward_other` where several operands have one). It takes the gradient and what the derivative reads. A derivative
-that is only a sign, a product or a quotient calls `neg`, `mul` or `div` instead.
+From the function follow shapes and dtypes (broadcast and promotion), the eager kernel, the lowering
+(`expression`), the gradient and the tangent. The derivative by one operand is again a pointwise
+operator, the *companion*: `gelu_backward` (`mul_backward_other` where several operands have one).
+It takes the gradient and what the derivative reads. A derivative that is only a sign, a product or
+a quotient calls `neg`, `mul` or `div` instead.
 
-Operands are converted to the compute dtype of their common type before the function sees them, and the result is
-converted once. A function with an `Index` parameter also depends on where the element is (`arange`, `tril`).
+Operands are converted to the compute dtype of their common type before the function sees them, and
+the result is converted once. A function with an `Index` parameter also depends on where the element
+is (`arange`, `tril`).
 """
 
 from __future__ import annotations
@@ -117,7 +119,10 @@ class Pointwise(Kind):
         index_name: str | None = None,
         linear_name: str | None = None,
     ) -> None:
-        """`shape` gives the result's shape from the call where operands do not; `result` its dtype."""
+        """`shape` gives the result's shape from the call where operands do not.
+
+        `result` its dtype.
+        """
         self.scalar_fn = scalar_fn
         self.promotion = promotion
         self.result = result
@@ -338,8 +343,9 @@ class Pointwise(Kind):
     ) -> Value:
         """The element of the result under any handler.
 
-        `values` is the call with `TensorMeta`s; `loaded` has the element of each tensor argument, in its own dtype; `index`
-        and `linear` the element's place (int64), where `index_name` and `linear_name` are not None. Numbers become constants.
+        `values` is the call with `TensorMeta`s; `loaded` has the element of each tensor argument,
+        in its own dtype; `index` and `linear` the element's place (int64), where `index_name` and
+        `linear_name` are not None. Numbers become constants.
         """
         computation = self.plan(operator, values).computation
         arguments: dict[str, object] = {}
@@ -359,7 +365,10 @@ class Pointwise(Kind):
     # ---- gradient and tangent
 
     def derivative(self, operator: Operator, values: Values, name: str) -> Derivative | None:
-        """How to compute `grad` times the derivative by the operand `name`; None where that is zero."""
+        """How to compute `grad` times the derivative by the operand `name`.
+
+        None where that is zero.
+        """
         plan = self.plan(operator, values)
         if name not in plan.derivatives:
             plan.derivatives[name] = derive(self, operator, values, name, plan.computation)

@@ -8,9 +8,9 @@
     def _(total: Value, count: Value) -> Value:
         return total / count
 
-`before` sees one element in the accumulator's dtype; `after` the monoid's components (`total`; `value, index`; or
-`mean, moment, count`) and, where it names them, `count` (elements reduced) and the operator's own parameters. The result
-is contiguous.
+`before` sees one element in the accumulator's dtype; `after` the monoid's components (`total`;
+`value, index`; or `mean, moment, count`) and, where it names them, `count` (elements reduced) and
+the operator's own parameters. The result is contiguous.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The library of operators, by family. Every module here is loaded, in the order of the alphabet."""
+"""The library of operators, by family.
+
+Every module here is loaded, in the order of the alphabet.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,10 @@ def mul(input: Scalar, other: Scalar) -> Value:
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def div(input: Scalar, other: Scalar, *, rounding_mode: str | None = None) -> Value:
-    """True division; integers become floats. `rounding_mode="trunc"` or `"floor"` rounds the quotient."""
+    """True division; integers become floats.
+
+    `rounding_mode="trunc"` or `"floor"` rounds the quotient.
+    """
     if rounding_mode is None:
         return input / other
     if rounding_mode == "trunc":
@@ -53,7 +56,10 @@ def div(input: Scalar, other: Scalar, *, rounding_mode: str | None = None) -> Va
 
 @pointwise(method=True, inplace=True)
 def floor_divide(input: Scalar, other: Scalar) -> Value:
-    """The quotient rounded toward minus infinity, as Python's `//`. Integer division by zero gives 0."""
+    """The quotient rounded toward minus infinity, as Python's `//`.
+
+    Integer division by zero gives 0.
+    """
     refuse_bool("floor division", input, "convert with .int()")
     return ops.floordiv(input, other)
 
@@ -74,7 +80,10 @@ def fmod(input: Scalar, other: Scalar) -> Value:
 
 @pointwise(method=True, inplace=True)
 def pow(input: Value | Number, exponent: Value | Number) -> Value:  # PyTorch's name
-    """`input ** exponent`. Integer powers wrap; a negative integer exponent of an integer tensor is refused."""
+    """`input ** exponent`. Integer powers wrap.
+
+    A negative integer exponent of an integer tensor is refused.
+    """
     if isinstance(input, Value) and isinstance(exponent, Value):
         return ops.pow(input, exponent)
     if isinstance(exponent, Value):
@@ -194,7 +203,10 @@ trunc = _rounding("trunc", "The integer part, toward zero.")
 
 @pointwise(method=True, inplace=True)
 def round(input: Value, *, decimals: int = 0) -> Value:  # PyTorch's name
-    """The nearest integer, halves to even; with `decimals`, the nearest multiple of `10**-decimals`."""
+    """The nearest integer, halves to even.
+
+    With `decimals`, the nearest multiple of `10**-decimals`.
+    """
     if not input.dtype.is_floating_point:
         return input
     if decimals == 0:

@@ -191,7 +191,10 @@ def iota(
     device: Device | None,
     index: Index,
 ) -> Value:
-    """`start + step * i` for `i` in `[0, length)`; floats are computed in float64 and rounded once."""
+    """`start + step * i` for `i` in `[0, length)`.
+
+    Floats are computed in float64 and rounded once.
+    """
     place = index[0]
     if isinstance(start, float) or isinstance(step, float) or dtype.is_floating_point:
         place = ops.to_dtype(place, dtypes.float64)
@@ -204,7 +207,10 @@ def arange(
     start: Number, end: Number | None = None, step: Number = 1, *,
     dtype: DType | None = None, device: Device | None = None,
 ) -> Tensor:  # fmt: skip
-    """The numbers from `start` (default 0) to `end`, without it, `step` apart; int64 where all are integers."""
+    """The numbers from `start` (default 0) to `end`, without it, `step` apart.
+
+    Int64 where all are integers.
+    """
     first, last = (0, start) if end is None else (start, end)
     found = dtype
     if found is None:
@@ -222,7 +228,10 @@ def linspace(
     start: Number, end: Number, steps: int, *, dtype: DType | None = None, device: Device | None = None,
     index: Index,
 ) -> Value:  # fmt: skip
-    """`steps` numbers from `start` to `end`, both included, evenly spaced; computed from the nearer end."""
+    """`steps` numbers from `start` to `end`, both included, evenly spaced.
+
+    Computed from the nearer end.
+    """
     place = ops.to_dtype(index[0], dtypes.float64)
     if steps == 1:
         return place * 0 + start

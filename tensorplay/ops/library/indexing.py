@@ -168,7 +168,8 @@ def index_put(
 ) -> Array:
     """`input` with `values` at `indices`; with `accumulate` they are added, equal places adding up.
 
-    Without it, which of several values wins at one place is not defined. Half types add up in float32 and round once.
+    Without it, which of several values wins at one place is not defined. Half types add up in
+    float32 and round once.
     """
     _check_indices("index_put", indices)
     geometry = _geometry("index_put", input, indices)

@@ -1,4 +1,7 @@
-"""Views of parts: slices, single indices, diagonals, windows, raw strides; and the scatters that undo them."""
+"""Views of parts: slices, single indices, diagonals, windows, raw strides.
+
+And the scatters that undo them.
+"""
 
 from __future__ import annotations
 
@@ -339,7 +342,10 @@ def roll(input: Tensor, shifts: Size, dims: Dims = None) -> Tensor:
 
 @composite(method=True)
 def repeat(input: Tensor, repeats: Sizes) -> Tensor:
-    """The tensor laid side by side `repeats[k]` times along dimension `k`; leading dimensions may be added."""
+    """The tensor laid side by side `repeats[k]` times along dimension `k`.
+
+    Leading dimensions may be added.
+    """
     lead = len(repeats) - input.ndim
     if lead < 0:
         msg = f"repeat: {tuple(repeats)} has fewer entries than the tensor has dimensions ({input.ndim})"

@@ -1,6 +1,7 @@
 """Random tensors: pointwise in (seed, offset, index), so that they fuse and recompute to the same numbers.
 
-A public function takes the generator's state as a tensor (`rng_state`, the only effect) and applies a pure operator to it.
+A public function takes the generator's state as a tensor (`rng_state`, the only effect) and applies
+a pure operator to it.
 """
 
 from __future__ import annotations

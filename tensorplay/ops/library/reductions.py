@@ -173,7 +173,10 @@ def _extreme_gradient(  # what the rule reads
 
 
 def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
-    """One over the number of elements that equal the extreme, at those elements; NaN counts as equal to NaN."""
+    """One over the number of elements that equal the extreme, at those elements.
+
+    NaN counts as equal to NaN.
+    """
     meta = input.tensor_meta
     wide = spread(result, meta, dim, keepdim)
     hit = ((input == wide) | (input.isnan() & wide.isnan())).to(meta.dtype)
@@ -196,13 +199,19 @@ def _extreme_tangent(
 
 @reduction(ARGMAX, result=always_int64, not_differentiable="its result is an index")
 def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    """The index of the largest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
+    """The index of the largest element along a dimension, or in the flattened tensor.
+
+    The first of equal ones, NaN wins.
+    """
     return _comparable(input)
 
 
 @reduction(ARGMIN, result=always_int64, not_differentiable="its result is an index")
 def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    """The index of the smallest element along a dimension, or in the flattened tensor; the first of equal ones, NaN wins."""
+    """The index of the smallest element along a dimension, or in the flattened tensor.
+
+    The first of equal ones, NaN wins.
+    """
     return _comparable(input)
 
 
@@ -234,13 +243,19 @@ def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[An
 
 @composite(method=True)
 def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
-    """The largest element; with `dim`, values and indices along it; with a tensor, the larger of both."""
+    """The largest element; with `dim`, values and indices along it.
+
+    With a tensor, the larger of both.
+    """
     return _extreme(amax, argmax, maximum, (input, dim, keepdim))
 
 
 @composite(method=True)
 def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
-    """The smallest element; with `dim`, values and indices along it; with a tensor, the smaller of both."""
+    """The smallest element.
+
+    With `dim`, values and indices along it; with a tensor, the smaller of both.
+    """
     return _extreme(amin, argmin, minimum, (input, dim, keepdim))
 
 
@@ -319,7 +334,10 @@ def _std_gradient(
     keepdim: bool,
     correction: Number,
 ) -> Tensor:
-    """Divide before multiplying: distances and deviation have one scale, however small; 0 where nothing varies."""
+    """Divide before multiplying: distances and deviation have one scale, however small.
+
+    0 where nothing varies.
+    """
     meta = input.tensor_meta
     wide = spread(result, meta, dim, keepdim)
     ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)

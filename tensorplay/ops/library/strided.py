@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @declare_view()
 def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
-    """Windows of `size` elements, `step` apart, along a dimension; the windows' elements are the last dimension."""
+    """Windows of `size` elements, `step` apart, along a dimension.
+
+    The windows' elements are the last dimension.
+    """
     place = layout.normalize_dim("unfold", dimension, input.ndim)
     own = input.shape[place] if input.ndim else 1
     if step <= 0 or size < 0 or size > own:

@@ -111,7 +111,10 @@ def _view_inverse(input: TensorMeta, *_: object) -> tuple[str, tuple[object, ...
 
 @declare_view(inverse=_view_inverse)
 def view(input: TensorMeta, size: Sizes) -> ViewMap:
-    """The same elements in row-major order with another shape, sharing memory; refused where strides do not allow it."""
+    """The same elements in row-major order with another shape, sharing memory.
+
+    Refused where strides do not allow it.
+    """
     shape = layout.infer_size("view", size, input.shape)
     strides = layout.reshape_strides(input.shape, input.strides, shape)
     if strides is None:
@@ -125,7 +128,10 @@ def view(input: TensorMeta, size: Sizes) -> ViewMap:
 
 @composite(method=True)
 def reshape(input: Tensor, shape: Sizes) -> Tensor:
-    """The same elements in row-major order with another shape; a view where strides allow it, else a copy."""
+    """The same elements in row-major order with another shape.
+
+    A view where strides allow it, else a copy.
+    """
     size = layout.infer_size("reshape", shape, input.shape)
     if (
         not input.is_contiguous()
@@ -202,7 +208,10 @@ def squeeze(input: TensorMeta, dim: Dims = None) -> ViewMap:
 
 @declare_view()
 def expand(input: TensorMeta, size: Sizes) -> ViewMap:
-    """Dimensions of size 1 stretched without a copy; -1 keeps a size, leading dimensions may be added."""
+    """Dimensions of size 1 stretched without a copy.
+
+    -1 keeps a size, leading dimensions may be added.
+    """
     lead = len(size) - input.ndim
     if lead < 0:
         msg = f"expand: size {tuple(size)} has fewer dimensions than shape {input.shape}"
