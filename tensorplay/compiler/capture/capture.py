@@ -24,6 +24,7 @@ from tensorplay.compiler.capture.mode import CaptureMode, capture_error
 from tensorplay.compiler.capture.places import Place
 from tensorplay.compiler.capture.structure import map_structure, open_container
 from tensorplay.compiler.statistics import count
+from tensorplay.core.errors import CaptureError
 from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Node
 from tensorplay.graph.tracer import user_line
@@ -54,8 +55,13 @@ def capture(
     }
     copies = _Copies(stand_ins)
     places = _Watch(environment)
-    with mode, _kept_state():
-        result = function(*copies.of(args), **copies.of(kwargs))
+    try:
+        with mode, _kept_state():
+            result = function(*copies.of(args), **copies.of(kwargs))
+    except BaseException:
+        with contextlib.suppress(CaptureError):
+            places.rebound(mode)
+        raise
     copies.check_unchanged()
     assigned = places.rebound(mode)
     outputs: list[Node] = []

@@ -15,7 +15,7 @@ from tensorplay.tensor import Tensor
 class Argument(NamedTuple):
     """An input that is a tensor among the arguments: its number among them."""
 
-    index: int
+    number: int
 
 
 class Lifted(NamedTuple):

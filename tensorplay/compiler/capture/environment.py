@@ -22,7 +22,7 @@ from __future__ import annotations
 import enum
 import functools
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from types import (
     BuiltinFunctionType,
     EllipsisType,
@@ -237,7 +237,7 @@ class _Surveyor:
                 state = getattr(owner, "__dict__", None)
                 if isinstance(state, dict):
                     self.visit_state(state, name, named)
-                for key in sorted(named & _slots_of(type(owner))):
+                for key in sorted(named & _slots_of(type(owner))):  # type: ignore[arg-type]  # classes are hashable
                     self.look(Place("attribute", owner, key, f"{name}.{key}"))
 
     def visit_state(self, state: dict[object, object], name: str, named: frozenset[str]) -> None:
@@ -298,9 +298,9 @@ def _is_ours(value: object) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots_of(cls: Hashable) -> frozenset[str]:
+def _slots_of(cls: type) -> frozenset[str]:
     slots: set[str] = set()
-    for base in getattr(cls, "__mro__", ()):
+    for base in cls.__mro__:
         found = vars(base).get("__slots__", ())
         slots.update((found,) if isinstance(found, str) else found)
     return frozenset(slots)
