@@ -57,8 +57,8 @@ class CompiledModule(Compiled):
         super().__init__(module, request)
         object.__setattr__(self, "__dict__", module.__dict__)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]  # isinstance(compiled, nn.Module) holds
+    @property  # type: ignore[misc]  # isinstance(compiled, nn.Module) holds
+    def __class__(self) -> type:
         return type(self.function)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the module has

@@ -38,6 +38,7 @@ def copy_memory(tensors: Sequence[Tensor]) -> list[Tensor]:
     copies: list[Tensor | None] = [None] * len(tensors)
     for shared in find_shared_memory(tensors):
         first = tensors[shared.members[0]]
+        assert first.array is not None  # noqa: S101  # asked of tensors with data
         whole = _C.view(first.array, (shared.size,), (1,), -shared.offsets[0]).copy()
         base: Tensor = _C.wrap(whole)
         for member, offset in zip(shared.members, shared.offsets, strict=True):

@@ -56,15 +56,15 @@ class Toolchain(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a result comes from: output `index` of a program, or input `index`, or a copy of it."""
+    """Where a result comes from: output `number` of a program, or input `number`, or a copy of it."""
 
     is_input: bool
-    index: int
+    number: int
     is_copy: bool = False
 
     def pick(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Tensor:
         """Return the tensor."""
-        tensor = (inputs if self.is_input else outputs)[self.index]
+        tensor = (inputs if self.is_input else outputs)[self.number]
         return tensor.clone() if self.is_copy else tensor
 
 
@@ -130,7 +130,7 @@ class Region:
         if plan.writes or plan.shared or plan.constants or self.records:
             return None
         sources = [
-            self.sources[each.index]
+            self.sources[each.number]
             for each in plan.outputs
             if not isinstance(each, FromInput) and not each.steps
         ]
@@ -138,7 +138,7 @@ class Region:
             each.is_input or each.is_copy for each in sources
         ):
             return None
-        return tuple(each.index for each in sources)
+        return tuple(each.number for each in sources)
 
     def __call__(self, *tensors: Tensor) -> list[Tensor]:
         """Run the function."""
@@ -272,17 +272,17 @@ def _result_sources(
     for position, node in enumerate(returned):
         if node in input_number:
             is_copy = position not in written
-            sources.append(Source(is_input=True, index=input_number[node], is_copy=is_copy))
+            sources.append(Source(is_input=True, number=input_number[node], is_copy=is_copy))
             continue
         is_copy = position not in written and node in given
-        sources.append(Source(is_input=False, index=output_number[node], is_copy=is_copy))
+        sources.append(Source(is_input=False, number=output_number[node], is_copy=is_copy))
         if position not in written:
             given.add(node)
     return sources
 
 
 def _output(plan: OutputPlan, inputs: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
-    tensor = (inputs if isinstance(plan, FromInput) else results)[plan.index]
+    tensor = (inputs if isinstance(plan, FromInput) else results)[plan.number]
     for step in plan.steps:
         tensor = dispatch.call(step.operator, (tensor, *step.arguments))
     return tensor
@@ -292,6 +292,7 @@ def _memory_of(shared: SharedMemory, tensors: Sequence[Tensor]) -> Tensor:
     """Return the memory that some inputs share, from the first to the last element, as a tensor."""
     member, offset = shared.members[0], shared.offsets[0]
     tensor = tensors[member]
+    assert tensor.array is not None  # noqa: S101  # only tensors with data share memory here
     array = _C.view(tensor.array, (shared.size,), (1,), -offset)
     memory: Tensor = _C.wrap_view(array, tensor)
     return memory

@@ -60,14 +60,14 @@ class Step(NamedTuple):
 class FromInput(NamedTuple):
     """An output that is an input, or the view of it that `steps` make."""
 
-    index: int
+    number: int
     steps: tuple[Step, ...] = ()
 
 
 class FromResult(NamedTuple):
     """An output that is a result, or the view of it that `steps` make."""
 
-    index: int
+    number: int
     steps: tuple[Step, ...] = ()
 
 

@@ -323,8 +323,8 @@ def _changed_fact(record: _Record, tensors: Sequence[Tensor]) -> str:
             was, is_now = describe_tensor(each.sample), describe_tensor(now)
             if was != is_now:
                 return f"{source.place.name} was {was} and is {is_now}"
-        elif isinstance(source, Argument) and source.index < len(distinct):
-            now = distinct[source.index]
+        elif isinstance(source, Argument) and source.number < len(distinct):
+            now = distinct[source.number]
         if isinstance(now, Tensor):
             given.append(now)
     changed = record.specialization.first_changed_gate(given)

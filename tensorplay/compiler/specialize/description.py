@@ -38,14 +38,14 @@ def name_arguments(
 def leaf_names(arguments: Mapping[str, object]) -> list[tuple[str, object]]:
     """Return the leaves of the arguments with the paths that lead to them, in flattening order."""
     found: list[tuple[str, object]] = []
-    pending = list(reversed(arguments.items()))
+    pending = list(arguments.items())[::-1]
     while pending:
         name, value = pending.pop()
         container = open_container(value)
         if container is None:
             found.append((name, value))
         elif isinstance(value, dict):
-            pending.extend(reversed([(f"{name}[{key!r}]", each) for key, each in value.items()]))
+            pending.extend([(f"{name}[{key!r}]", each) for key, each in value.items()][::-1])
         else:
             children = [(f"{name}[{place}]", each) for place, each in enumerate(container.children)]
             pending.extend(reversed(children))

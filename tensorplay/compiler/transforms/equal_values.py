@@ -69,4 +69,8 @@ def argument_key(value: object) -> Hashable:
         return "dict", tuple((key, argument_key(item)) for key, item in value.items())
     if isinstance(value, slice):
         return "slice", tuple(map(argument_key, (value.start, value.stop, value.step)))
-    return type(value).__name__, value if isinstance(value, Hashable) else id(value)
+    return type(value).__name__, value if _is_hashable(value) else id(value)
+
+
+def _is_hashable(value: object) -> bool:
+    return isinstance(value, Hashable)
