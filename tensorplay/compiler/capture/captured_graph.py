@@ -73,7 +73,8 @@ class CapturedGraph:
     the function's result with `OutputSlot`s for tensors. After `num_results` outputs follow those
     that are assigned to `assigned` places, because the function rebound tensors there. `effects` are
     the calls that are needed for more than their value, with the memory that each writes; `memory`
-    is where the value of a node lies.
+    is where the value of a node lies. `guard` computes, from the same inputs, the values that the
+    gates ask about; None without gates.
     """
 
     module: GraphModule
@@ -84,6 +85,7 @@ class CapturedGraph:
     gates: tuple[Gate, ...]
     effects: Mapping[Node, frozenset[Storage]]
     memory: Mapping[Node, Storage]
+    guard: GraphModule | None = None
 
     def text(self) -> str:
         """Return the graph as text."""

@@ -361,6 +361,7 @@ def is_same_capture(a: CapturedGraph, b: CapturedGraph) -> bool:
         a.text() == b.text()
         and repr(a.structure) == repr(b.structure)
         and [gate.answer for gate in a.gates] == [gate.answer for gate in b.gates]
+        and (a.guard is None or b.guard is None or a.guard.code == b.guard.code)
     )
 
 
