@@ -1,8 +1,7 @@
 """The straight line of a call, from a function and its arguments to something that runs.
 
     survey      what the function reads beside its arguments
-    capture     the function as a graph
-    slice       the conditions of data gates
+    capture     the function as a graph, and the conditions of data gates as another
     record      the graph as operators, with the backward pass if one can follow
     transform   exact rewrites
     partition   a forward and a backward graph
@@ -16,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tensorplay import _C, dispatch
@@ -37,6 +37,7 @@ from tensorplay.compiler.options import Options
 from tensorplay.compiler.phases import OperatorGraph
 from tensorplay.compiler.statistics import count
 from tensorplay.compiler.target import Target
+from tensorplay.compiler.transforms.dead_code import eliminate_dead_code
 from tensorplay.compiler.transforms.fixpoint import transform
 from tensorplay.core.config import config
 from tensorplay.core.random import default_generator
@@ -127,20 +128,23 @@ def capture_call(
     captured = capture(function, args, kwargs, tensors, names, environment)
     if config.verify:
         captured.verify()
+
+    # Cut out what decided the branches that depend on data, then drop what nothing needs any more.
+    captured = replace(captured, guard=cut_guard_replay(captured))
+    eliminate_dead_code(captured.module.graph, captured.effects.__contains__)
     return captured
 
 
 @_without_collections()
 def specialize(captured: CapturedGraph, request: Request) -> Specialization:
     """Compile a captured function."""
-    # Cut out what decided the branches that depend on data; it is asked again at each call.
+    # What decided the branches that depend on data is asked again at each call.
     tools = request.toolchain()
     samples = [each.sample for each in captured.inputs]
-    slice_module = cut_guard_replay(captured)
     guard = None
-    if slice_module is not None:
+    if captured.guard is not None:
         with dispatch.set_grad_enabled(False):
-            guard = _guard_region(slice_module, samples, tools)
+            guard = _guard_region(captured.guard, samples, tools)
 
     # The backend for finding faults of capture runs the graph as it is.
     if request.backend.compile is None:

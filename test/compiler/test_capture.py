@@ -274,6 +274,9 @@ def test_a_gate_is_cut_before_dead_code_and_leaves_the_graph():
 
     e = tp.compile(f, backend="aot_eager").explain(tensor_of([1.0]))
     assert [gate.what for gate in e.captured.gates] == ["bool()"]
+    assert targets(e.captured) == [operator.add]
+    guard = [n.target for n in e.captured.guard.graph.nodes if n.op.startswith("call")]
+    assert guard == [operator.mul, "sum", operator.gt, "clone"]
     assert [n.name for n in e.operator_graph.graph.nodes if n.op == "call_function"] == ["add"]
 
 
