@@ -1,11 +1,13 @@
 """When a compiled function is compiled again, why, and when not."""
 
 import functools
+import gc
 import math
 import operator
 import threading
 import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -62,6 +64,24 @@ def test_keyword_arguments_and_containers_are_found_again():
     for _ in range(3):
         expect(f(tensor_of([1.0]), items=[{"a": tensor_of([2.0])}], k=3), [5.0], "float32")
     assert f.misses == 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "stax"])
+@pytest.mark.parametrize("trained", [False, True])
+def test_nothing_of_a_call_is_kept_alive(backend, trained):
+    f = tp.compile(lambda x, *, items: (x * items[0]).sum() if x.sum() > 0 else x, backend=backend)
+    g = tp.compile(lambda x: x * 2 + 1, backend=backend)
+    arrays = []
+    for _ in range(2):
+        x, y = tensor_of([1.0, 2.0]).requires_grad_(trained), tensor_of([3.0, 4.0])
+        arrays += [weakref.ref(x), weakref.ref(y)]
+        out, other = f(x, items=[y]), g(x)
+        arrays += [weakref.ref(out), weakref.ref(other)]
+        if trained:
+            out.backward()
+        del x, y, out, other
+        gc.collect()
+    assert [each() is None for each in arrays] == [True] * len(arrays)
 
 
 def test_threads_compile_once():

@@ -18,12 +18,13 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from tensorplay import _C, dispatch
 from tensorplay.compiler.backends import CompileWarning
-from tensorplay.compiler.capture.captured_graph import Argument, CapturedGraph, Lifted
+from tensorplay.compiler.capture.captured_graph import Argument, CapturedGraph, Held, Lifted
 from tensorplay.compiler.capture.environment import Environment, survey
 from tensorplay.compiler.capture.places import ANY_TENSOR, Fact, Place, same_value
 from tensorplay.compiler.capture.structure import flatten
@@ -198,7 +199,7 @@ class CompiledFunction(_C.Dispatcher):
             if made is None:
                 made = specialize(captured, self.request)
                 self.specialized(made)
-            record = _Record(made, call, facts)
+            record = _Record(made._replace(captured=without_samples(captured)), call, facts)
             self._suspect = record if is_suspect else None
             entry = self._entry(record, structure, leaves, is_suspect=is_suspect)
             self.add(entry_key, entry)
@@ -315,7 +316,7 @@ def _changed_fact(record: _Record, tensors: Sequence[Tensor]) -> str:
     distinct = list({id(tensor): tensor for tensor in tensors}.values())
     for each in inputs:
         source = each.source
-        now: object = each.sample
+        now: object = source.tensor if isinstance(source, Held) else None
         if isinstance(source, Lifted):
             now = source.place.get()
             if not isinstance(now, Tensor):
@@ -348,6 +349,18 @@ def _is_in(value: object, objects: Sequence[object]) -> bool:
 def _names_of(tensors: Sequence[Tensor], arguments: Mapping[str, object]) -> list[str]:
     names = {id(value): name for name, value in reversed(leaf_names(arguments))}
     return [names.get(id(tensor), "input") for tensor in tensors]
+
+
+def without_samples(captured: CapturedGraph) -> CapturedGraph:
+    """Return a captured graph that describes the tensors of its call, and doesn't hold them."""
+
+    def like(tensor: Tensor) -> Tensor:
+        twin = dispatch.tensor_of_meta(tensor.tensor_meta)
+        twin.requires_grad = tensor.requires_grad
+        return twin
+
+    inputs = tuple(each._replace(sample=like(each.sample)) for each in captured.inputs)
+    return replace(captured, inputs=inputs)
 
 
 def _never() -> bool:
