@@ -184,7 +184,12 @@ def run_segment(group, segment, env, ranges, local, memory, touched):
                 result[keep] = source.flat[checked]
             case LoadLocal(name, dtype):
                 wanted = axes_of(name)
-                data = local[name].transpose([wanted.index(s) for s in axes if s in wanted])
+                first = [spans[s].start - ranges.get(s, range(1)).start for s in wanted]
+                part = tuple(
+                    slice(f, f + len(spans[s])) for f, s in zip(first, wanted, strict=True)
+                )
+                order = [wanted.index(s) for s in axes if s in wanted]
+                data = local[name][part].transpose(order)
                 shaped = data.reshape([len(spans[s]) if s in wanted else 1 for s in axes])
                 result = np.broadcast_to(shaped, shape).astype(dtype.numpy)
             case CheckBounds(value, size, check, mask):
@@ -229,7 +234,13 @@ def run_segment(group, segment, env, ranges, local, memory, touched):
                 wanted = axes_of(name)
                 kept = tuple(slice(None) if s in wanted else 0 for s in axes)
                 own = [s for s in axes if s in wanted]
-                local[name] = np.array(data[kept]).transpose([own.index(s) for s in wanted])
+                part = np.array(data[kept]).transpose([own.index(s) for s in wanted])
+                whole = [len(ranges.get(s, range(s.extent))) for s in wanted]
+                if name not in local:
+                    local[name] = np.zeros(whole, part.dtype)
+                first = [spans[s].start - ranges.get(s, range(1)).start for s in wanted]
+                target = tuple(slice(f, f + n) for f, n in zip(first, part.shape, strict=True))
+                local[name][target] = part
                 result = np.zeros(())
         found.append(result)
 

@@ -16,7 +16,6 @@ from tensorplay.compiler.backends.stax import pipeline, verify
 from tensorplay.compiler.backends.stax.memory import (
     ALIGNMENT,
     Arena,
-    live_bytes,
     round_up,
 )
 from tensorplay.compiler.backends.stax.schedule import Allocation, Place
@@ -103,7 +102,6 @@ def test_plans_of_random_programs_hold(seed):
     graph, _, _ = draw_program(seed)
     plan = pipeline.plan_graph(graph, AVX2).plan
     verify.verify_plan(plan)
-    assert max(live_bytes(plan), default=0) >= 0
     assert set(plan.allocations) == set(plan.schedule.buffers)
 
 

@@ -78,6 +78,7 @@ class GraphLowering:
         self.uses: dict[Node, int] = {}
         self.output_names: dict[Node, str] = dict.fromkeys(graph.outputs, "")
         self.in_memory: set[Node] = set()
+        self.live: set[Node] = set()
         self.order = {node.name: k for k, node in enumerate(graph.graph.nodes)}
 
     def run(self) -> LoopProgram:
@@ -86,7 +87,7 @@ class GraphLowering:
         for node in self.graph.graph.nodes:
             if node.op == "placeholder":
                 self.values[node] = self.lower_input(node)
-            elif node.op == "call_function":
+            elif node.op == "call_function" and node in self.live:
                 value = self.lower_node(node)
                 self.values[node] = value
                 self.materialize(node, value)
@@ -95,22 +96,26 @@ class GraphLowering:
     # ---- the passes over the graph ---------------------------------------------------------------
 
     def count_uses(self) -> None:
-        """Count the places where each node is read, and find those that an external call will need in memory."""
+        """Count the places where each node is read, and find those that an external call will need in memory.
+
+        What nothing reads isn't lowered, unless it has an effect.
+        """
+        for node in self.graph.outputs:
+            self.uses[node] = self.uses.get(node, 0) + 1
+
+        def count(used: Node) -> Node:
+            self.uses[used] = self.uses.get(used, 0) + 1
+            return used
+
         for node in reversed(list(self.graph.graph.nodes)):
-            if node.op != "call_function":
+            if node.op != "call_function" or (node not in self.uses and not has_effect(node)):
                 continue
-
-            def count(used: Node) -> Node:
-                self.uses[used] = self.uses.get(used, 0) + 1
-                return used
-
+            self.live.add(node)
             for argument in (*node.args, *node.kwargs.values()):
                 map_nodes(argument, count)
             kind = needs_memory(node)
             if kind == "arguments" or (kind == "if used" and node in self.in_memory):
                 self.in_memory.update(node.inputs)
-        for node in self.graph.outputs:
-            self.uses[node] = self.uses.get(node, 0) + 1
 
     def lower_input(self, node: Node) -> LoweredTensor:
         """Make an input buffer with the layout of the example."""
@@ -278,6 +283,11 @@ class GraphLowering:
                 draft.strides = preferred
                 body = record_body(loops, name, place, self.facts)
         return body
+
+
+def has_effect(node: Node) -> bool:
+    """Say whether a call does more than return a value."""
+    return isinstance(node.target, Overload) and node.target.operator.effect
 
 
 def preferred_strides(body: LoopBody, size: tuple[int, ...]) -> tuple[int, ...]:

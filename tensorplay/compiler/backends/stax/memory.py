@@ -12,7 +12,7 @@ element at the latest in the iteration that writes the element's place.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorplay.compiler.backends.stax.loop_body import Load, Store
@@ -228,13 +228,3 @@ def writes_of(step: Step) -> tuple[str, ...]:
 def touched_by(step: Step) -> tuple[str, ...]:
     """Return the buffers that a step reads or writes in memory, each once."""
     return tuple(dict.fromkeys((*reads_of(step), *writes_of(step))))
-
-
-def live_bytes(plan: Plan) -> Iterable[int]:
-    """Yield the bytes of arena and outputs that are alive at each step."""
-    buffers = plan.schedule.buffers
-    alive: set[str] = set()
-    for step, ended in zip(plan.schedule.steps, plan.releases, strict=True):
-        alive.update(n for n in writes_of(step) if plan.allocations[n].place is not Place.INPUT)
-        yield sum(buffers[n].bytes for n in alive)
-        alive.difference_update(ended)
