@@ -1,7 +1,8 @@
 """B06, B24: half precision is rounded after every operator, and an explicit cast is never removed."""
 
+import numpy as np
 import pytest
-from checks import LAYOUTS, array_of, expect, numpy_dtype, tensor_of
+from checks import LAYOUTS, array_of, assert_same, expect, numpy_dtype, tensor_of
 
 import tensorplay as tp
 
@@ -69,3 +70,37 @@ def test_a_bfloat16_sum_does_not_stick_at_256(run):
     x = tensor_of([1.0] * 1000, "bfloat16")
     expect(run(lambda x: x.sum())(x), 1000.0, "bfloat16")
     assert numpy_dtype("bfloat16").type(1000.0) == 1000.0
+
+
+def embedded(weight, places):
+    return tp.nn.functional.embedding(places, weight).sin()
+
+
+def gathered(weight, places):
+    return weight.gather(0, places) * 1.5
+
+
+def added(weight, places):
+    return weight.index_add(0, places[:, 0], weight[: places.shape[0]]).exp()
+
+
+def put(weight, places):
+    return weight.index_put((places[:, 0],), weight[0], accumulate=True)
+
+
+def scattered(weight, places):
+    return (weight * 2).scatter_add(0, places, weight)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("function", [embedded, gathered, added, put, scattered])
+def test_sums_at_equal_places_round_once(run, function, dtype):
+    """What meets in one place adds up in float32: forward, and in the gradients of reads."""
+    values = np.random.default_rng(0).uniform(-1, 1, (6, 3))
+    places = tensor_of(np.array([[0, 2, 2], [2, 2, 2], [0, 2, 1], [2, 0, 2], [5, 2, 2]]), "int64")
+    weight = tensor_of(values, dtype).requires_grad_()
+    right = function(weight, places)
+    found = run(function)(weight, places)
+    assert_same(found.detach(), right.detach())
+    pull = [tp.autograd.grad(y, weight, tp.ones_like(y))[0] for y in (found, right)]
+    assert_same(*pull)

@@ -50,6 +50,7 @@ UNWRITABLE: Final = frozenset(
         errno.ENOSPC,
         errno.EDQUOT,
         errno.ENOTDIR,
+        errno.EISDIR,
         errno.EEXIST,
     }
     | {

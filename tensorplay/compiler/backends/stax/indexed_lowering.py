@@ -60,15 +60,16 @@ SCATTER_MODES = {"sum": "add", "prod": "prod", "max": "max", "min": "min"}
 
 
 def lower_scatter(call: Call, form: ScatterForm) -> LoweredTensor | None:
-    """Copy the base, then write values to places that depend on data."""
-    dtype = call.meta.dtype
-    if form.combine is not None and (
-        dtype.compute is not dtype or form.combine.name not in SCATTER_MODES
-    ):
+    """Copy the base, then write values to places that depend on data.
+
+    Values of a half type add up in float32 and are rounded once, as eager ones do.
+    """
+    if form.combine is not None and form.combine.name not in SCATTER_MODES:
         return None
+    dtype = call.meta.dtype if form.combine is None else call.meta.dtype.compute
     tensors = call.tensors()
     base = tensors[form.base]
-    copy = call.computed(converted(base.make_loader(), dtype), [base])
+    copy = call.computed(converted(base.make_loader(), dtype), [base], dtype=dtype)
     target = copy.realize_with(contiguous_strides(call.meta.shape)).buffer
     loaders = {name: t.make_loader() for name, t in tensors.items()}
 
@@ -84,9 +85,12 @@ def lower_scatter(call: Call, form: ScatterForm) -> LoweredTensor | None:
     loops = Scatter(dtype, tuple(form.domain), target.memory.name, mode, inner)
     origins = merge_origins(list(tensors.values()), call.node.name)
     draft = call.lowering.add_scatter(loops, target, origins)
-    return LoweredTensor(
+    written = LoweredTensor(
         call.lowering, call.meta.shape, dtype, call.meta.device, Stored(draft), origins=origins
     )
+    if dtype is call.meta.dtype:
+        return written
+    return call.computed(converted(written.make_loader(), call.meta.dtype), [written])
 
 
 def converted(load: PointwiseFn, dtype: DType) -> PointwiseFn:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tensorplay.compiler.backends.stax.ir import Loops
     from tensorplay.compiler.target import Target
     from tensorplay.core.device import Device
+    from tensorplay.core.dtypes import DType
     from tensorplay.ops.registry import Operator, Overload
 
 
@@ -109,14 +110,18 @@ class Call:
         return ", ".join(t.dtype.name for t in self.tensors().values()) or "no tensors"
 
     def computed(
-        self, inner_fn: PointwiseFn, sources: Sequence[LoweredTensor], view: ViewOf | None = None
+        self,
+        inner_fn: PointwiseFn,
+        sources: Sequence[LoweredTensor],
+        view: ViewOf | None = None,
+        dtype: DType | None = None,
     ) -> LoweredTensor:
-        """Return the result as a function over indices."""
+        """Return the result, or what becomes it and has another dtype, as a function over indices."""
         meta = self.meta
         return LoweredTensor(
             self.lowering,
             meta.shape,
-            meta.dtype,
+            meta.dtype if dtype is None else dtype,
             meta.device,
             inner_fn=inner_fn,
             depth=1 + max((s.depth for s in sources), default=0),
