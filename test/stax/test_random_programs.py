@@ -273,7 +273,7 @@ def random_choices(rng):
         "moments_in_one_pass": lambda *_: rng.random() < 0.5,
         "score_fusion": lambda *_: choices.Score(rng.randrange(100), 0),
         "can_fuse": lambda *_: None if rng.random() < 0.8 else "by chance",
-        "fits_row_buffer": lambda *_: rng.random() < 0.7,
+        "fits_row_buffers": lambda *_: rng.random() < 0.7,
         "pointwise_tiles": tiles,
         "column_tile": lambda extent, _: rng.choice([1, 2, 5, 64, extent]),
     }

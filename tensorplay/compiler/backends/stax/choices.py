@@ -218,8 +218,8 @@ SHORT_EXTENT = 8
 """A loop shorter than this is a poor one to vectorize."""
 
 
-def fits_row_buffer(size: int, target: Target) -> bool:
-    """Say whether a value of a row can stay close: half of a CPU's L2, a GPU block's registers."""
+def fits_row_buffers(size: int, target: Target) -> bool:
+    """Say whether the values of a row stay close: in half of a CPU's L2, in a GPU block's registers."""
     return size <= (target.l2_bytes // 2 if isinstance(target, CpuTarget) else 4 * MAX_GPU_ROW)
 
 

@@ -144,11 +144,12 @@ def choose_locals(
 ) -> dict[str, Local]:
     """Return the buffers that become row-local, in the order of their writers.
 
-    A buffer does when only this cluster reads it, every read is at the place written by the same iteration, and the
-    row fits into the cache.
+    A buffer does when only this cluster reads it, every read is at the place written by the same iteration, and what the
+    row holds fits into the cache.
     """
     segment_of = {n.name: k for k, p in enumerate(placements) for n in p.nodes}
     chosen: dict[str, Local] = {}
+    held = 0
     for buffer, writer in cluster.writers.items():
         if buffer in needed_outside or writer.is_update:
             continue
@@ -159,8 +160,10 @@ def choose_locals(
         axes = tuple(s for s in placements[segment_of[writer.name]].order if s in writer.kept)
         elsewhere = any(segment_of[n.name] != segment_of[writer.name] for n, _ in readers)
         size = prod(nest.extent(s) for s in axes) * buffers[buffer].dtype.itemsize
-        if elsewhere and not choices.fits_row_buffer(size, target):
-            continue
+        if elsewhere:
+            if not choices.fits_row_buffers(held + size, target):
+                continue
+            held += size
         chosen[buffer] = Local(buffer, buffers[buffer].dtype, axes)
     return chosen
 
