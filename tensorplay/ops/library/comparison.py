@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from tensorplay.core import dtypes
+from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import DTypeError
 from tensorplay.ops import values as ops
-from tensorplay.ops.declare import pointwise
+from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import is_tensor
 from tensorplay.ops.values import Mask, Scalar, Value
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
 
 _TRUTH = "its result is a truth value"
 _BITS = "it works on bits"
@@ -188,16 +194,22 @@ def _where_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 1), dtypes.bool_), 1.0, Arg((4,), dtypes.float64))
 
 
-@pointwise(method=True, inplace=True)
-def masked_fill(input: Value, mask: Mask, value: Scalar) -> Value:
-    """`value` where `mask` holds, else `input`."""
-    return ops.where(mask, value, input)
+@composite(method=True, inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """`value`, converted to the dtype of `input`, where `mask` holds, else `input`."""
+    if is_tensor(value):
+        return where(mask, value.to(input.dtype), input)  # type: ignore[union-attr]  # a tensor
+    kind = input.dtype.kind
+    if kind in "biu":
+        value = bool(value) if kind == "b" else int(value)  # type: ignore[arg-type]  # a number
+    return where(mask, value, input)
 
 
 @masked_fill.sample
 def _masked_fill_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4)), Arg((3, 4), dtypes.bool_), 0.5)
     yield sample(Arg((3, 4)), Arg((4,), dtypes.bool_), Arg(()))
+    yield sample(Arg((3, 4), dtypes.int64), Arg((3, 4), dtypes.bool_), 2.5)
 
 
 @pointwise(method=True, not_differentiable=_TRUTH)

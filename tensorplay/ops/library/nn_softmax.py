@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import DType, float64
-from tensorplay.core.errors import DimensionError
+from tensorplay.core.dtypes import DType, float64, get_default_dtype, int64
+from tensorplay.core.errors import DimensionError, DTypeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -29,6 +29,16 @@ def widen(x: Tensor, dtype: DType | None = None) -> Tensor:
     return x.to(x.dtype.compute if dtype is None else dtype.compute)
 
 
+def _floating(name: str, input: Tensor, dtype: DType | None) -> DType:
+    """Return the result's dtype; an integer one, which would cut off every probability, is refused."""
+    found = dtype or input.dtype
+    if not found.is_floating_point:
+        raise DTypeError(
+            f"{name}: expected a floating-point tensor, found {found}; convert it with .float() or dtype="
+        )
+    return found
+
+
 @composite(method=True)
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """``exp(input) / Σ exp(input)`` along ``dim``.
@@ -36,11 +46,12 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     The largest element is subtracted first, so nothing overflows. A row whose elements are all −∞, or
     that holds +∞ or NaN, gives NaN. ``dtype`` converts the input first.
     """
+    wanted = _floating("softmax", input, dtype)
     x = widen(input, dtype)
     if x.numel() != 0:
         x = x - x.amax(dim, keepdim=True)
     e = x.exp()
-    return (e / e.sum(dim, keepdim=True)).to(dtype or input.dtype)
+    return (e / e.sum(dim, keepdim=True)).to(wanted)
 
 
 @softmax.gradient("input")
@@ -73,16 +84,19 @@ def _() -> Iterator[Sample]:
     yield sample(Arg(()), 0)
     yield sample(Arg((2, 0)), 1)
     yield sample(Arg((2, 3)), 0, dtype=float64)
+    yield sample(Arg((2, 3), int64), 0, dtype=float64)
     yield bad(DimensionError, "dim", Arg((2, 3)), 2)
+    yield bad(DTypeError, "softmax: expected a floating-point tensor", Arg((2, 3), int64), 1)
 
 
 @composite(method=True)
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """``input − log Σ exp(input)`` along ``dim``, without overflow or cancellation."""
+    wanted = _floating("log_softmax", input, dtype)
     x = widen(input, dtype)
     if x.numel() != 0:
         x = x - x.amax(dim, keepdim=True)
-    return (x - x.exp().sum(dim, keepdim=True).log()).to(dtype or input.dtype)
+    return (x - x.exp().sum(dim, keepdim=True).log()).to(wanted)
 
 
 @log_softmax.gradient("input")
@@ -110,20 +124,25 @@ def _() -> Iterator[Sample]:
     yield sample(Arg(()), 0)
     yield sample(Arg((2, 0)), 1)
     yield bad(DimensionError, "dim", Arg((2, 3)), -3)
+    yield bad(DTypeError, "log_softmax: expected a floating-point", Arg((2, 3), int64), 1)
 
 
 @composite(method=True)
 def logsumexp(input: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
-    """``log Σ exp(input)`` over ``dim``, without overflow; −∞ where there is nothing to add."""
-    x = widen(input)
+    """``log Σ exp(input)`` over ``dim``, without overflow; −∞ where there is nothing to add.
+
+    Integers are taken as numbers of the default dtype.
+    """
+    wanted = input.dtype if input.dtype.is_differentiable else get_default_dtype()
+    x = widen(input, wanted)
     if x.numel() == 0:
-        return x.exp().sum(dim, keepdim).log().to(input.dtype)
+        return x.exp().sum(dim, keepdim).log().to(wanted)
     top = x.amax(dim, keepdim=True)
     top = tp.where(top.abs() == math.inf, 0.0, top)
     total = (x - top).exp().sum(dim, keepdim=True).log() + top
     if not keepdim:
         total = total.squeeze(dim)
-    return total.to(input.dtype)
+    return total.to(wanted)
 
 
 @logsumexp.gradient("input")
@@ -160,6 +179,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4), layout="transposed"), (0, -1), True)
     yield sample(Arg(()), 0)
     yield sample(Arg((2, 0)), 1)
+    yield sample(Arg((2, 3), int64), 1)
     yield bad(DimensionError, "dim", Arg((2, 3)), 2)
 
 
