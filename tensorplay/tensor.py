@@ -176,6 +176,14 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # PyTorch's name
         """Ask for gradients of this leaf, or stop asking."""
+        if dispatch.current_modes():
+            arguments = () if requires_grad else (False,)
+            return dispatch.call_function(  # type: ignore[no-any-return]
+                "requires_grad_", Tensor._requires_grad_, (self, *arguments), {}
+            )
+        return self._requires_grad_(requires_grad)
+
+    def _requires_grad_(self, requires_grad: bool = True) -> Tensor:
         if requires_grad and not self.dtype.is_differentiable:
             msg = f"requires_grad: only floating-point tensors have gradients, this one is {self.dtype}"
             raise GradientError(msg)

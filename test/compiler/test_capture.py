@@ -362,6 +362,19 @@ def test_gradients_inside_a_compiled_function(compile):
     expect(h, [24.0, 36.0], "float32")
 
 
+def test_leaves_made_inside(compile):
+    def f(x):
+        y = x.detach().requires_grad_()
+        p = tp.ones(2).requires_grad_()
+        (g,) = tp.autograd.grad((y**2 * p).sum(), y)
+        return g, (p * x).sum().detach()
+
+    for _ in range(2):
+        g, total = compile(f)(tensor_of([1.0, 2.0]))
+        expect(g, [2.0, 4.0], "float32")
+        expect(total, 3.0, "float32")
+
+
 def test_switches_of_the_grad_mode_are_kept(compile):
     def f(x, w):
         with tp.no_grad():

@@ -454,8 +454,22 @@ def test_nan_and_signed_zero_arguments():
     assert f.misses == 3
 
 
-def test_numpy_scalars_are_objects_by_identity():
-    f = compiled(lambda x, s: x * float(s))
-    x = tensor_of([1.0])
-    expect(f(x, np.float64(2.0)), [2.0], "float32")
-    expect(f(x, np.float64(3.0)), [3.0], "float32")
+def test_numpy_numbers_and_arrays_count_by_value():
+    f = compiled(lambda x, s, a: x * float(s) + tp.from_numpy(a.copy()))
+    x = tensor_of([1.0, 2.0])
+    for _ in range(2):
+        for factor, shift in ((2.0, 1.0), (3.0, 1.0), (3.0, 5.0)):
+            array = np.full(2, shift, np.float32)
+            found = f(x, np.float64(factor), array)
+            expect(found, [factor + shift, 2 * factor + shift], "float32")
+    assert f.misses == 3
+
+
+def test_a_free_array_that_changes_in_place():
+    array = np.ones(2, np.float32)
+    f = compiled(lambda x: x + tp.tensor(array))
+    x = tensor_of([1.0, 2.0])
+    expect(f(x), [2.0, 3.0], "float32")
+    array[0] = 5.0
+    expect(f(x), [6.0, 3.0], "float32")
+    assert f.misses == 2

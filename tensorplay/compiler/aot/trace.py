@@ -113,13 +113,16 @@ def trace_function(
     *,
     gradients: bool,
 ) -> Trace:
-    """Run `function(recorder, tensors)` on tensors without data, and its backward pass if wanted.
+    """Run `function(recorder, tensors)` on tensors without data, and then its backward pass.
+
+    With `gradients` it runs in grad mode, else in the current one.
 
     Inputs that share memory are first taken to be apart; only if one of them turns out to be
     written, the function is run again on views of the memory that they share.
     """
+    records = gradients or dispatch.is_grad_enabled()
     tracing = _Tracing(inputs, ())
-    outputs = tracing.run(function, gradients=gradients)
+    outputs = tracing.run(function, records=records)
     written = tracing.written_inputs()
     overlapping = tuple(each for each in shared if not written.isdisjoint(each.members))
     if overlapping:
@@ -131,8 +134,8 @@ def trace_function(
                     "gradient: pass clones, or call the function without compiling it"
                 )
         tracing = _Tracing(inputs, overlapping)
-        outputs = tracing.run(function, gradients=gradients)
-    return tracing.finish(outputs, gradients=gradients)
+        outputs = tracing.run(function, records=records)
+    return tracing.finish(outputs, records=records)
 
 
 class _Tracing:
@@ -175,8 +178,8 @@ class _Tracing:
                     view = tp.as_strided(base, meta.shape, meta.strides, offset)
                     self.tensors.insert(member, view)
 
-    def run(self, function: Function, *, gradients: bool) -> Sequence[Tensor]:
-        with self.recorder, dispatch.set_grad_enabled(gradients):
+    def run(self, function: Function, *, records: bool) -> Sequence[Tensor]:
+        with self.recorder, dispatch.set_grad_enabled(records):
             return function(self.recorder, self.tensors)
 
     def written_inputs(self) -> set[int]:
@@ -186,17 +189,17 @@ class _Tracing:
             if self.recorder.memory_of(tensor).writes
         }
 
-    def finish(self, outputs: Sequence[Tensor], *, gradients: bool) -> Trace:
+    def finish(self, outputs: Sequence[Tensor], *, records: bool) -> Trace:
         """Plan the outputs, record the backward pass, and end the graph."""
         results: list[Tensor] = []
         writes = self._plan_writes(results)
         plans = self._plan_outputs(outputs, results)
         nodes = [self.recorder.node_of(result) for result in results[: len(writes)]]
         nodes += [self._own_memory(result) for result in results[len(writes) :]]
-        flows = tuple(gradients and result.requires_grad for result in results)
+        flows = tuple(records and result.requires_grad for result in results)
         gradient_of: list[int] = []
         error: Exception | None = None
-        if gradients and any(flows):
+        if any(flows):
             try:
                 found = self._backward([r for r, flow in zip(results, flows, strict=True) if flow])
             except (GradientError, NotDifferentiableError) as caught:
@@ -294,6 +297,8 @@ class _Tracing:
             for number, primal in enumerate(self.primals)
             if primal is not None and primal.requires_grad
         ]
+        if not wanted:
+            return []
         with self.recorder:
             found = grad(
                 list(results), [primal for _, primal in wanted], tangents, allow_unused=True

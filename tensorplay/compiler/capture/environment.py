@@ -34,6 +34,8 @@ from types import (
 )
 from typing import Final
 
+import numpy as np
+
 from tensorplay._C import Dispatcher, TensorBase
 from tensorplay.compiler.capture.code_names import code_names
 from tensorplay.compiler.capture.places import (
@@ -49,7 +51,7 @@ from tensorplay.core.dtypes import DType
 
 _BY_VALUE: Final = (
     *(int, float, complex, bool, str, bytes, type(None), range, slice, frozenset, set),
-    *(EllipsisType, enum.Enum, DType, Device, MethodType),
+    *(EllipsisType, enum.Enum, DType, Device, MethodType, np.generic),
 )
 _DEFINITIONS: Final = (FunctionType, property, staticmethod, classmethod)
 _OPAQUE: Final = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType)
@@ -58,6 +60,8 @@ _CLOSED: Final = (sys.stdlib_module_names | {"numpy", "optree", "ml_dtypes"}) - 
 _REGISTRIES: Final = ("_parameters", "_buffers", "_modules")
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__"})
 _IMPLICIT: Final = frozenset({"__call__", "__enter__", "__exit__", "__getitem__", "forward"})
+_SMALL_ARRAY: Final = 4096
+"""Bytes up to which the contents of a free NumPy array are compared at each call."""
 _LARGE: Final = 1000
 """Items of containers with more of them than this are compared, but not followed."""
 
@@ -146,8 +150,7 @@ class _Surveyor:
             if place is not None:
                 self.environment.tensors.setdefault(id(value), place)
         elif place is not None:
-            kind: FactKind = "equals" if isinstance(value, _BY_VALUE) else "is"
-            self.environment.facts.append(Fact(place, kind, value))
+            self.environment.facts.append(_fact_of(place, value))
         if not known:
             self.seen[id(value)] = value
             self.follow(value, name)
@@ -277,6 +280,14 @@ class _Surveyor:
                     and not _is_ours(base)
                 ):
                     self.pending.append((value, f"{name}.{key}", None))
+
+
+def _fact_of(place: Place, value: object) -> Fact:
+    """Return what is guarded of a value: small arrays by their contents, which may change in place."""
+    if isinstance(value, np.ndarray) and value.nbytes <= _SMALL_ARRAY:
+        return Fact(place, "equals", value.copy())
+    kind: FactKind = "equals" if isinstance(value, _BY_VALUE) else "is"
+    return Fact(place, kind, value)
 
 
 def _key_text(key: object) -> str:

@@ -7,7 +7,7 @@ it: it is *lifted* to an input. So capture costs no tensor work, unless the prog
 each call as it is recorded. The answer becomes a *data gate*.
 
 [Note: what a call may be needed for] A call is needed for more than its value when it writes into a
-tensor, draws random numbers, or switches gradient recording. Such nodes are in `effects`, with the
+tensor, draws random numbers, or switches gradient recording, for a tensor or altogether. Such nodes are in `effects`, with the
 memory that they write.
 """
 
@@ -162,7 +162,7 @@ class CaptureMode(FunctionMode):
             for memory, version in zip(memories, versions, strict=True)
             if memory.version != version
         )
-        if written or draws:
+        if written or draws or target == "requires_grad_":
             self.effects[node] = written
         if self._sampling is not None:
             self._sampling.run_call(node)

@@ -21,6 +21,8 @@ import struct
 from types import CellType, MethodType, NoneType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from tensorplay._C import TensorBase
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
@@ -181,6 +183,8 @@ def same_value(a: object, b: object) -> bool:
         return len(a) == len(b) and all(map(same_value, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(map(same_value, a.values(), b.values()))
+    if isinstance(a, (np.generic, np.ndarray)) and isinstance(b, (np.generic, np.ndarray)):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, MethodType) and isinstance(b, MethodType):
         return a.__self__ is b.__self__ and a.__func__ is b.__func__
     return isinstance(a, PLAIN_TYPES) and bool(a == b)

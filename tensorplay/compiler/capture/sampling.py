@@ -32,8 +32,7 @@ class Sampling(Interpreter):
         with dispatch.without_modes():
             copies = copy_memory([each.sample for each in inputs])
         for each, copied in zip(inputs, copies, strict=True):
-            if each.sample.requires_grad:
-                copied.requires_grad_()
+            copied.requires_grad = each.sample.requires_grad
             self._values[each.node] = copied
 
     def run_call(self, node: Node) -> None:

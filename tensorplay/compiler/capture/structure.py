@@ -2,7 +2,8 @@
 
 Lists, tuples (named ones too), dicts and their subclasses, dataclass instances, and whatever is
 registered with optree are containers; everything else is a leaf. Tensors are the leaves that count;
-numbers, strings and the like belong to the structure, by value; other objects by identity.
+numbers, strings, NumPy arrays and the like belong to the structure, by value; other objects by
+identity.
 
 >>> structure = flatten(([1, 2.0], {"k": None}))
 >>> structure.key == flatten(([1, 2.0], {"k": None})).key
@@ -24,6 +25,8 @@ from collections.abc import Callable, Sequence
 from types import EllipsisType, NoneType
 from typing import Final, NamedTuple, TypeAlias
 
+import numpy as np
+
 from tensorplay._C import TensorBase
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
@@ -33,7 +36,7 @@ Rebuild: TypeAlias = Callable[[Sequence[object]], object]
 SCALARS: Final = (int, float, complex, bool, str, bytes, NoneType, EllipsisType, range, slice)
 NAMESPACE: Final = "tensorplay"
 """Classes registered with optree in this namespace, or in the global one, are containers."""
-BY_VALUE: Final = (*SCALARS, enum.Enum, DType, Device)
+BY_VALUE: Final = (*SCALARS, enum.Enum, DType, Device, np.generic, np.ndarray)
 
 
 class Container(NamedTuple):
@@ -106,6 +109,8 @@ def scalar_key(value: object) -> object:
         return (float, struct.pack("d", value)) if value == value else (float, "nan")  # noqa: PLR0124
     if isinstance(value, complex):
         return (complex, scalar_key(value.real), scalar_key(value.imag))
+    if isinstance(value, (np.generic, np.ndarray)):
+        return type(value), value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, slice):
         return (slice, *map(scalar_key, (value.start, value.stop, value.step)))
     return type(value), value
