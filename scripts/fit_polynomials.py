@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derive the polynomials of `tensorplay/include/tp_math.h`; prints them as C++ lines.
+"""Derive the polynomials of the headers in `tensorplay/include`; prints them as C++ lines.
 
 Every table is the weighted minimax polynomial of a function on an interval, in 60-digit arithmetic. The
 coefficients of lowest degree are rounded to the target precision one at a time, and the rest is
@@ -44,7 +44,12 @@ def rounded(x: mp.mpf, bits: int) -> mp.mpf:
     return mp.ldexp(mp.nint(mp.ldexp(mantissa, bits)), exponent - bits)
 
 
-def lawson(powers: Sequence[int], points: Sequence[mp.mpf], target: Sequence[mp.mpf], weights: Sequence[mp.mpf]) -> list[mp.mpf]:
+def lawson(
+    powers: Sequence[int],
+    points: Sequence[mp.mpf],
+    target: Sequence[mp.mpf],
+    weights: Sequence[mp.mpf],
+) -> list[mp.mpf]:
     """Return the coefficients of `x**k`, k in `powers`, nearest to the target in the weighted maximum.
 
     Least squares, where each round multiplies a point's share by its error (Lawson 1961; Rice and
@@ -70,7 +75,9 @@ def lawson(powers: Sequence[int], points: Sequence[mp.mpf], target: Sequence[mp.
             for j in range(i):
                 matrix[i, j] = matrix[j, i]
         solution = list(mp.lu_solve(matrix, vector))
-        errors = [abs(mp.fdot(row, solution) - value) for row, value in zip(basis, right, strict=True)]
+        errors = [
+            abs(mp.fdot(row, solution) - value) for row, value in zip(basis, right, strict=True)
+        ]
         if max(errors) < best_worst:
             best, best_worst = solution, max(errors)
         total = mp.fsum(share * error for share, error in zip(shares, errors, strict=True))
@@ -87,7 +94,11 @@ def fit(table: Table) -> tuple[list[mp.mpf], mp.mpf]:
     weights = [abs(table.weight(x)) for x in points]
     fixed: list[mp.mpf] = []
     while len(fixed) <= table.degree:
-        rest = [y - mp.polyval(fixed[::-1], x) for x, y in zip(points, truth, strict=True)] if fixed else truth
+        rest = (
+            [y - mp.polyval(fixed[::-1], x) for x, y in zip(points, truth, strict=True)]
+            if fixed
+            else truth
+        )
         found = lawson(range(len(fixed), table.degree + 1), points, rest, weights)
         keep = 1 if len(fixed) < REFITS else len(found)
         fixed += [rounded(c, table.bits) for c in found[:keep]]
@@ -111,8 +122,12 @@ EDGE = mp.mpf(1) + mp.mpf(2) ** -10  # intervals are widened a little: reduction
 def _tables() -> list[Table]:
     half = LN2 / 2 * EDGE
     exp_tail = series(lambda x: mp.mpf(1) if x == 0 else mp.e**x, 45)
-    exp_q: Function = lambda r: (exp_tail(r) - 1 - r) / r**2 if abs(r) > mp.mpf("1e-12") else mp.mpf(1) / 2 + r / 6
-    log_q: Function = lambda f: (mp.log1p(f) - f + f * f / 2) / f**3 if abs(f) > mp.mpf("1e-10") else mp.mpf(1) / 3 - f / 4
+    exp_q: Function = lambda r: (
+        (exp_tail(r) - 1 - r) / r**2 if abs(r) > mp.mpf("1e-12") else mp.mpf(1) / 2 + r / 6
+    )
+    log_q: Function = lambda f: (
+        (mp.log1p(f) - f + f * f / 2) / f**3 if abs(f) > mp.mpf("1e-10") else mp.mpf(1) / 3 - f / 4
+    )
     quarter = (mp.pi / 4 * EDGE) ** 2
     sin_q: Function = lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
     cos_q: Function = lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
@@ -156,11 +171,35 @@ def _tables() -> list[Table]:
     return [
         Table("exp_f32", 24, 4, -half, half, exp_q, lambda r: r * r),
         Table("exp_f64", 53, 9, -half, half, exp_q, lambda r: r * r),
-        Table("exp2_f32", 24, 5, -mp.mpf(1) / 2, mp.mpf(1) / 2, lambda r: (2**r - 1) / r if abs(r) > mp.mpf("1e-15") else LN2 + r * LN2**2 / 2, abs),
-        Table("exp2_f64", 53, 10, -mp.mpf(1) / 2, mp.mpf(1) / 2, lambda r: (2**r - 1) / r if abs(r) > mp.mpf("1e-15") else LN2 + r * LN2**2 / 2, abs),
+        Table(
+            "exp2_f32",
+            24,
+            5,
+            -mp.mpf(1) / 2,
+            mp.mpf(1) / 2,
+            lambda r: (2**r - 1) / r if abs(r) > mp.mpf("1e-15") else LN2 + r * LN2**2 / 2,
+            abs,
+        ),
+        Table(
+            "exp2_f64",
+            53,
+            10,
+            -mp.mpf(1) / 2,
+            mp.mpf(1) / 2,
+            lambda r: (2**r - 1) / r if abs(r) > mp.mpf("1e-15") else LN2 + r * LN2**2 / 2,
+            abs,
+        ),
         Table("log_f32", 24, 7, 1 / ROOT - 1, ROOT - 1, log_q, lambda f: f * f),
         Table("log_f64", 53, 6, TINY, s_max, atanh_q, lambda z: z),
-        Table("log_wide_f64", 53, 8, TINY, s_max, lambda z: (atanh_q(z) - mp.mpf(2) / 3) / z, lambda z: z * z),
+        Table(
+            "log_wide_f64",
+            53,
+            8,
+            TINY,
+            s_max,
+            lambda z: (atanh_q(z) - mp.mpf(2) / 3) / z,
+            lambda z: z * z,
+        ),
         Table("sin_f32", 24, 2, TINY, quarter, sin_q, lambda z: z),
         Table("cos_f32", 24, 2, TINY, quarter, cos_q, lambda z: z * z),
         Table("sin_f64", 53, 5, TINY, quarter, sin_q, lambda z: z),
@@ -176,7 +215,15 @@ def _tables() -> list[Table]:
         Table("erf_f32", 24, 6, TINY, mp.mpf(1), erf_q, one),
         Table("erf_f64", 53, 12, TINY, mp.mpf(1), erf_q, one),
         Table("erfinv_middle", 53, 10, mp.mpf(2) ** -20, mp.mpf(5), erfinv_q, one),
-        Table("erfinv_tail", 53, 10, mp.sqrt(mp.mpf(5)), mp.mpf(6.2), lambda s: erfinv_q(s * s), lambda s: 1 / s),
+        Table(
+            "erfinv_tail",
+            53,
+            10,
+            mp.sqrt(mp.mpf(5)),
+            mp.mpf(6.2),
+            lambda s: erfinv_q(s * s),
+            lambda s: 1 / s,
+        ),
         # erf(x) = 1 - exp(-p(x)) away from 0: only erfc(x) of the error arrives.
         Table("erf_tail_f32", 24, 7, mp.mpf(1), mp.mpf(4), lambda x: -mp.log(mp.erfc(x)), mp.erfc),
         Table("erfc_f64", 53, 24, t_of(mp.mpf(1) / 2), t_of(mp.mpf(28)), erfc_q, one),
@@ -192,7 +239,9 @@ def main() -> None:
         coefficients, worst = fit(table)
         suffix = "f" if table.bits == 24 else ""
         digits = 9 if table.bits == 24 else 17
-        body = ", ".join(mp.nstr(c, digits, min_fixed=0, max_fixed=0) + suffix for c in coefficients)
+        body = ", ".join(
+            mp.nstr(c, digits, min_fixed=0, max_fixed=0) + suffix for c in coefficients
+        )
         print(f"{table.name}  // 2^{mp.nstr(mp.log(worst, 2), 4)}\n  {{{body}}}", flush=True)
 
 

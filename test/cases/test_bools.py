@@ -26,7 +26,8 @@ def reduced(x, y):
 
 @pytest.mark.parametrize("function", [combined, reduced])
 @pytest.mark.parametrize(
-    "x", [BITS, BITS[:, :1], BITS[0], BITS.T[:, :3].T, np.ones((3, 37), bool), np.zeros((3, 37), bool)]
+    "x",
+    [BITS, BITS[:, :1], BITS[0], BITS.T[:, :3].T, np.ones((3, 37), bool), np.zeros((3, 37), bool)],
 )
 def test_booleans(function, x):
     x, y = tensor_of(x, "bool"), tensor_of(OTHER, "bool")

@@ -36,7 +36,12 @@ INCLUDE: Final = Path(__file__).parents[3] / "include"
 
 COMMON_FLAGS: Final = (
     *("-std=c++17", "-O3", "-fPIC", "-shared"),
-    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv"),  # no change of any value
+    *(
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fwrapv",
+    ),  # no change of any value
     *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
     *("-fno-strict-aliasing", "-w"),
 )
