@@ -179,6 +179,11 @@ template <int unit, class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N
         store(p, x);
     }
 }
+// How many elements lie before the first aligned place, at most `count`.
+template <class T> TP_INLINE int64_t lanes_before_aligned(const T* p, int64_t count) {
+    const int64_t before = (int64_t)((-(uintptr_t)p) % TP_VECTOR_BYTES / sizeof(T));
+    return before < count ? before : count;
+}
 // The same if the place is aligned well enough, else an ordinary store.
 template <class T, class X> TP_INLINE void store_past_cache(T* p, X x) {
     if constexpr (same<T, Lane<X>>) {

@@ -1,5 +1,7 @@
 """Whole kernels by hand: loops, vectors and their rest, accumulators, row-local values, indirect access."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from stax.codegen.kernels import (
@@ -533,6 +535,22 @@ def test_half_rows(dtype):
         x = normal(rng, 5, n).astype(dtype.numpy)
         work.append((softmax(n, dtype), {"x": x, "out": np.zeros((5, n), dtype.numpy)}))
     check(work, close={"out": 1e-2})
+
+
+def test_rows_written_past_the_cache():
+    """A machine with hardly any cache: rows that begin at any place, in vectors and what is left."""
+    rng = np.random.default_rng(0)
+    work = []
+    for n in (1, 7, 16, 24, 45, 64, 131, 1001):
+        work.append((softmax(n), {"x": normal(rng, 5, n), "out": np.zeros((5, n), np.float32)}))
+
+        def body(x0):
+            return [Load("a", var(x0), f32), Compute("neg", (0,), f32), Store("out", var(x0), 1)]
+
+        arrays = {"a": normal(rng, n), "out": np.zeros(n, np.float32)}
+        work.append((pointwise(f"negated_{n}", body, ["a"], ["out"], n, 60), arrays))
+    targets = [dataclasses.replace(t, l3_bytes=0) for t in TARGETS]
+    check(work, close={"out": 1e-6}, pieces=2, targets=targets)
 
 
 def test_local_over_two_axes_of_a_tile():

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplay.compiler.backends.stax.codegen.cpp_reductions import Accumulator, make_accumulator
+from tensorplay.compiler.backends.stax.codegen.cpp_reductions import make_accumulator
 from tensorplay.compiler.backends.stax.codegen.cpp_shape import VectorShape, choose_shape
-from tensorplay.compiler.backends.stax.codegen.cpp_turns import Range, Turns, find_turns
+from tensorplay.compiler.backends.stax.codegen.cpp_text import index_text
+from tensorplay.compiler.backends.stax.codegen.cpp_turns import BeginOf, Range, Turns, find_turns
 from tensorplay.compiler.backends.stax.codegen.cpp_values import (
     SCALAR,
     Lanes,
@@ -113,6 +114,7 @@ class SegmentPrinter:
         if self.vector_depth is not None:
             extent = self.range(self.loops[self.vector_depth]).extent
             self.shape = choose_shape(segment.body, around.buffers, around.vector_bytes, extent)
+        self.unaligned = self.find_unaligned()
         self.accumulators = {
             n: make_accumulator(n, i, self.printer)
             for n, i in enumerate(segment.body)
@@ -210,7 +212,7 @@ class SegmentPrinter:
     def vector_loop(self, name: str, over: Range, inside: Inside) -> None:
         """Print the loop over whole groups of registers, then what is left."""
         main, tail = self.widths(over)
-        if over.is_fixed:
+        if over.is_fixed and self.unaligned is None:
             whole = over.extent // main * main if main else 0
             rest = over.extent - whole
             begin = over.begin
@@ -223,17 +225,53 @@ class SegmentPrinter:
                 live = None if rest == tail else str(rest)
                 self.step_loop(name, end, over.end, Lanes(tail, live, "_tail"), inside, once=True)
             return
-        self.out.add(f"int64_t {name}_next = {over.begin};")
+        if self.unaligned is None:
+            self.out.add(f"int64_t {name}_next = {over.begin};")
+        else:
+            self.first_loop(name, over, tail, inside)
         self.out.open(f"for (; {name}_next + {main} <= {over.end}; {name}_next += {main})")
         self.out.add(f"const int64_t {name} = {name}_next;")
         inside(Lanes(main))
         self.out.close()
         self.rest_loop(name, f"{name}_next", over.end, tail, inside)
 
+    def first_loop(self, name: str, over: Range, width: int, inside: Inside) -> None:
+        """Print the part of a vector before the first aligned place of what is written past the cache."""
+        self.out.add(
+            f"const int64_t {name}_live = lanes_before_aligned({self.unaligned}, {over.length});",
+            f"int64_t {name}_next = {plus(over.begin, f'{name}_live')};",
+        )
+        self.out.open(f"if ({name}_live)")
+        self.out.add(f"const int64_t {name} = {over.begin};")
+        inside(Lanes(width, f"{name}_live", "_tail"))
+        self.out.close()
+
+    def find_unaligned(self) -> str | None:
+        """Return the address of a store past the cache whose rows begin at places that are not aligned.
+
+        None if there is none: half a register's alignment is enough for `store_past_cache`.
+        """
+        if self.vector_depth is None:
+            return None
+        loop = self.loops[self.vector_depth]
+        tile = self.around.tiles.get(loop.symbol)
+        begin = loop.start if tile is None else tile.step
+        for i in self.segment.body:
+            if not isinstance(i, Store) or i.buffer not in self.around.streamed or i.indices:
+                continue
+            itemsize = self.around.buffers[i.buffer].dtype.itemsize
+            if itemsize < 4 or i.index.stride(loop.symbol) != 1:
+                continue
+            steps = [c for m, c in i.index.terms.items() if m != (loop.symbol,)]
+            if any(step * itemsize % 32 for step in (*steps, i.index.constant, begin)):
+                name = BeginOf({loop.symbol: self.range(loop).begin})
+                return f"{self.around.pointers[i.buffer]} + ({index_text(i.index, name)})"
+        return None
+
     def widths(self, over: Range) -> tuple[int, int]:
         """Return the lanes of the main loop and of the rest; 0 where there is none."""
         assert self.shape is not None  # noqa: S101  # only called for vector loops
-        if not over.is_fixed:
+        if not over.is_fixed or self.unaligned is not None:
             return self.shape.main, self.shape.register
         main = self.shape.main if over.extent >= self.shape.main else 0
         rest = over.extent % self.shape.main if main else over.extent
@@ -390,11 +428,10 @@ def inner_vector(segment: Segment) -> Symbol | None:
     return loop.symbol
 
 
-def plus(begin: str, amount: int) -> str:
+def plus(begin: str, amount: int | str) -> str:
     """Return the text of a sum."""
-    return (
-        str(int(begin) + amount) if begin.isdigit() else f"{begin} + {amount}" if amount else begin
-    )
-
-
-__all__ = ["Accumulator", "SegmentPrinter"]
+    if begin == "0" or not amount:
+        return str(amount) if begin == "0" else begin
+    if begin.isdigit() and isinstance(amount, int):
+        return str(int(begin) + amount)
+    return f"{begin} + {amount}"

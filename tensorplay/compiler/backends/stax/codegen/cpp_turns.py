@@ -39,6 +39,11 @@ class Range:
     extent: int
     is_fixed: bool
 
+    @property
+    def length(self) -> str:
+        """The number of iterations as text."""
+        return self.end if self.begin == "0" else f"{self.end} - {self.begin}"
+
 
 @dataclass(frozen=True, slots=True)
 class Turns:
@@ -89,7 +94,7 @@ def find_turns(
             name = names[load] = f"tile{number}"
             begin = BeginOf({rows.symbol: down.begin, columns.symbol: across.begin})
             source = f"{around.pointers[load.buffer]} + ({index_text(load.index, begin)})"
-            counts = f"{down.end} - {down.begin}, {across.end} - {across.begin}"
+            counts = f"{down.length}, {across.length}"
             kind = memory_type(load.dtype)
             turns.lines.append(f"alignas(64) {kind} {name}[{down.extent * width}];")
             turns.lines.append(f"transpose_tile({name}, {width}, {source}, {step}, {counts});")
