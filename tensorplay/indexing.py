@@ -101,7 +101,7 @@ def _leading_mask(tensor: Tensor, items: tuple[Any, ...]) -> Tensor | None:
     if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
         mask = tensor_from_data(mask)
     is_mask = isinstance(mask, Tensor) and mask.dtype is dtypes.bool_
-    return mask if is_mask and mask.ndim and mask.shape == tensor.shape[: mask.ndim] else None
+    return mask if is_mask and mask.shape == tensor.shape[: mask.ndim] else None
 
 
 def _write_where(tensor: Tensor, mask: Tensor, value: Tensor) -> None:

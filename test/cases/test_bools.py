@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from checks import assert_same, tensor_of
+from checks import assert_same, expect, tensor_of
 
 import tensorplay as tp
 
@@ -32,3 +32,17 @@ def reduced(x, y):
 def test_booleans(function, x):
     x, y = tensor_of(x, "bool"), tensor_of(OTHER, "bool")
     assert_same(tp.compile(function, strict_native=True)(x, y), function(x, y))
+
+
+def test_sums_at_places(run):
+    """Truth values that meet in one place are joined by or."""
+    mask = tensor_of([[True, False], [False, False], [True, True]], "bool")
+    places = tensor_of([[0, 1], [1, 1], [1, 0]], "int64")
+
+    def f(mask, places):
+        base = tp.zeros(2, 2, dtype=tp.bool)
+        return base.scatter_add(0, places, mask), base.index_add(0, places[:, 0], mask)
+
+    for found, right in zip(run(f)(mask, places), f(mask, places), strict=True):
+        assert_same(found, right)
+    expect(f(mask, places)[0], [[True, True], [True, False]], "bool")

@@ -50,3 +50,15 @@ def test_what_is_written_must_fit(run):
 
     with pytest.raises(ValueError, match=r"a value of shape \(3,\) does not fit"):
         run(f)(tensor_of(GRID, "float32"), tensor_of(ROWS, "bool"))
+
+
+def test_a_mask_of_no_dimension(run):
+    def f(x, mask):
+        y = x.clone()
+        y[mask] = 5.0
+        x[~mask] = 7.0
+        return y
+
+    x = tensor_of(1.5, "float64")
+    expect(run(f)(x, tensor_of(True, "bool")), 5.0, "float64")
+    expect(x, 1.5, "float64")

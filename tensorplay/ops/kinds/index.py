@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import numpy as np
+
 from tensorplay.core.dtypes import Number
 from tensorplay.ops.kinds.kind import Kind
 from tensorplay.ops.monoids import Monoid
@@ -125,6 +127,7 @@ class Index(Kind):
         return self._meta(*values)
 
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
-        """The declared kernel."""
+        """The declared kernel; NumPy lays what it reads at places out as the places lie, results are row-major."""
         del operator
-        return self._kernel(*values)
+        found: Any = self._kernel(*values)
+        return found if found.flags.c_contiguous else np.array(found, order="C")

@@ -57,6 +57,8 @@ def lower_gather(call: Call, form: Gather) -> LoweredTensor:
 
 
 SCATTER_MODES = {"sum": "add", "prod": "prod", "max": "max", "min": "min"}
+BOOL_SCATTER_MODES = {"sum": "max", "prod": "min", "max": "max", "min": "min"}
+"""The sum of truth values is whether any holds, their product whether all do."""
 
 
 def lower_scatter(call: Call, form: ScatterForm) -> LoweredTensor | None:
@@ -81,7 +83,8 @@ def lower_scatter(call: Call, form: ScatterForm) -> LoweredTensor | None:
         source = tuple(map(to_expr, form.value_place(index)))
         return place, convert(loaders[form.value](handler, source), dtype)
 
-    mode = "overwrite" if form.combine is None else SCATTER_MODES[form.combine.name]
+    modes = BOOL_SCATTER_MODES if dtype is dtypes.bool_ else SCATTER_MODES
+    mode = "overwrite" if form.combine is None else modes[form.combine.name]
     loops = Scatter(dtype, tuple(form.domain), target.memory.name, mode, inner)
     origins = merge_origins(list(tensors.values()), call.node.name)
     draft = call.lowering.add_scatter(loops, target, origins)
