@@ -4,10 +4,9 @@ In: a cluster. Out: a `Nest` and the same cluster over final loop variables: `x0
 `r0_2`, … for loops that some node reduces or that lie inside rows.
 
 The vector loop is the one along which most bytes lie next to each other. If it is a parallel loop it is tiled: segments
-run over the tile, vectorized. A tile that covers its loop leaves
-no parallel loop. That one rule covers pointwise kernels (tiles of a flat loop), column sums and batch
-statistics (tiles of columns, accumulators side by side) and transposed reads (tiles in two loops); with the vector
-loop inside, rows run one after the other (softmax, layer norm, row sums).
+run over the tile, vectorized; a tile that covers its loop leaves no parallel loop. That one rule covers pointwise kernels
+(tiles of a flat loop), column sums and batch statistics (tiles of columns, accumulators side by side) and transposed reads
+(tiles in two loops). With the vector loop inside, rows run one after the other (softmax, layer norm, row sums).
 """
 
 from __future__ import annotations
