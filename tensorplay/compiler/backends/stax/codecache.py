@@ -52,8 +52,6 @@ UNWRITABLE: Final = frozenset(
         errno.ENOTDIR,
         errno.EISDIR,
         errno.EEXIST,
-    }
-    | {
         errno.ENOENT,
         errno.EFBIG,
         errno.ENOLCK,

@@ -36,20 +36,20 @@ INCLUDE: Final = Path(__file__).parents[3] / "include"
 
 COMMON_FLAGS: Final = (
     *("-std=c++17", "-O3", "-fPIC", "-shared"),
-    *(
-        "-ffp-contract=off",
-        "-fno-math-errno",
-        "-fno-trapping-math",
-        "-fwrapv",
-    ),  # no change of any value
+    # No change of any value.
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fwrapv",
     *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
     *("-fno-strict-aliasing", "-w"),
 )
 FAMILY_FLAGS: Final[Mapping[Family, tuple[str, ...]]] = {
     "gcc": ("-nostdlib", "-fno-semantic-interposition"),
     "clang": ("-nostdlib",),
-    # Zig traps on undefined behaviour by default, and builds its own libc++ unless told otherwise (minutes).
-    "zig": ("-nostdlib", "-nostdlib++", "-fno-sanitize=all"),
+    # Zig traps on undefined behaviour by default, takes this machine's instructions unless told otherwise, and
+    # builds its own libc++ (minutes).
+    "zig": ("-nostdlib", "-nostdlib++", "-fno-sanitize=all", "-mcpu=baseline"),
 }
 ISA_FLAGS: Final[Mapping[Isa, tuple[str, ...]]] = {
     "generic": (),
