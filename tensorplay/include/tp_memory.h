@@ -179,16 +179,19 @@ template <int unit, class T, int N, bool w> TP_INLINE void stream(T* p, Vec<T, N
         store(p, x);
     }
 }
-// How many elements lie before the first aligned place, at most `count`.
-template <class T> TP_INLINE int64_t lanes_before_aligned(const T* p, int64_t count) {
-    const int64_t before = (int64_t)((-(uintptr_t)p) % TP_VECTOR_BYTES / sizeof(T));
+// How many elements lie before the first place that is aligned for N of them, at most `count`.
+template <int N, class T> TP_INLINE int64_t lanes_before_aligned(const T* p, int64_t count) {
+    constexpr size_t unit = N * sizeof(T) < TP_VECTOR_BYTES ? N * sizeof(T) : TP_VECTOR_BYTES;
+    const int64_t before = (int64_t)((-(uintptr_t)p) % unit / sizeof(T));
     return before < count ? before : count;
 }
 // The same if the place is aligned well enough, else an ordinary store.
 template <class T, class X> TP_INLINE void store_past_cache(T* p, X x) {
     if constexpr (same<T, Lane<X>>) {
         if ((uintptr_t)p % TP_VECTOR_BYTES == 0) return stream<TP_VECTOR_BYTES>(p, x);
-        if (TP_VECTOR_BYTES == 64 && (uintptr_t)p % 32 == 0) return stream<32>(p, x);
+        if constexpr (TP_VECTOR_BYTES == 64) {
+            if ((uintptr_t)p % 32 == 0) return stream<32>(p, x);
+        }
     }
     store(p, x);
 }

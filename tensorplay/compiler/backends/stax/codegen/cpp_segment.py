@@ -238,7 +238,7 @@ class SegmentPrinter:
     def first_loop(self, name: str, over: Range, width: int, inside: Inside) -> None:
         """Print the part of a vector before the first aligned place of what is written past the cache."""
         self.out.add(
-            f"const int64_t {name}_live = lanes_before_aligned({self.unaligned}, {over.length});",
+            f"const int64_t {name}_live = lanes_before_aligned<{width}>({self.unaligned}, {over.length});",
             f"int64_t {name}_next = {plus(over.begin, f'{name}_live')};",
         )
         self.out.open(f"if ({name}_live)")
