@@ -1,6 +1,7 @@
 """B55, B57: many processes share one cache folder; a changed source, helper or flag never serves the old kernel."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def test_a_damaged_file_is_built_again(tmp_path, damage):
         content = path.read_bytes()
         new = {
             "truncate": content[: len(content) // 2],
-            "garbage": b"\\0" * len(content),
+            "garbage": b"\0" * len(content),
             "empty": b"",
         }
         path.write_bytes(new[damage])
@@ -86,22 +87,52 @@ def test_foreign_files_in_the_folder_are_left_alone(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_an_edited_helper_in_another_file_is_seen(tmp_path):
-    package = tmp_path / "package"
-    package.mkdir()
-    helper = package / "their_helper.py"
-    program = """
+USES_ANOTHER_FILE = """
 import sys
 import tensorplay as tp
 sys.path.insert(0, "PACKAGE")
-from their_helper import g
+from theirs import g
 y = tp.compile(lambda x: g(x) * 2, strict_native=True)(tp.tensor([1.0]))
 sys.stdout.write(f"value={y.item()}")
-""".replace("PACKAGE", str(package))
+"""
+HELPER = """
+def g(x):
+    return BODY
+"""
+OPERATOR = """
+from __future__ import annotations
+from tensorplay.ops.declare import pointwise
+
+@pointwise()
+def g(input: Value) -> Value:
+    "Theirs."
+    x = input
+    return BODY
+"""
+
+
+@pytest.mark.parametrize("module", [HELPER, OPERATOR], ids=["helper", "operator"])
+def test_what_was_edited_in_another_file_is_seen(tmp_path, module):
+    package = tmp_path / "package"
+    package.mkdir()
+    program = USES_ANOTHER_FILE.replace("PACKAGE", str(package))
     results = []
     for body in ("x + 1", "x - 1", "x + 1"):
-        helper.write_text(f"def g(x):\n    return {body}\n")
-        results.append(
-            finish(start(tmp_path / "cache", program, PYTHONDONTWRITEBYTECODE="1"))["value"]
-        )
+        (package / "theirs.py").write_text(module.replace("BODY", body))
+        child = start(tmp_path / "cache", program, PYTHONDONTWRITEBYTECODE="1")
+        results.append(finish(child)["value"])
     assert results == ["4.0", "0.0", "4.0"]
+
+
+def test_another_compiler_builds_its_own_kernels(tmp_path):
+    """The compiler's identity is part of the key: what one built is not served to the other."""
+    other = tmp_path / "other-compiler"
+    real = shutil.which("g++") or shutil.which("clang++") or "c++"
+    other.write_text(f'#!/bin/sh\n# another compiler\nexec {real} "$@"\n')
+    other.chmod(0o755)
+    first = finish(start(tmp_path / "cache"))
+    second = finish(start(tmp_path / "cache", CXX=str(other)))
+    assert int(first["kernels_built"]) > 0
+    assert int(second["kernels_built"]) > 0
+    assert finish(start(tmp_path / "cache"))["kernels_built"] == "0"
+    assert finish(start(tmp_path / "cache", CXX=str(other)))["kernels_built"] == "0"
