@@ -432,27 +432,44 @@ template <class T, class I, class X, class J> TP_INLINE void merge_min(T& best, 
 
 // ------------------------------------------------------------------------------------ random numbers
 
-template <class U> TP_INLINE U mul_high(U x, uint32_t m) { return convert_raw<uint32_t>((convert_raw<uint64_t>(x) * Like<uint64_t, U>((uint64_t)m)) >> 32); }
-template <class X> TP_INLINE Like<uint32_t, X> low_word(X x) { return convert_raw<uint32_t>(x); }
-template <class X> TP_INLINE Like<uint32_t, X> high_word(X x) { return convert_raw<uint32_t>(x >> 32); }
+// The product of the lower 32 bits of each lane with m, in 64 bits.
+TP_INLINE uint64_t multiply_words(uint64_t x, uint32_t m) { return (uint64_t)(uint32_t)x * m; }
+template <int N, bool w> TP_INLINE Vec<uint64_t, N> multiply_words(Vec<uint64_t, N, w> x, uint32_t m) {
+    typedef Vec<uint64_t, N> X;
+    if constexpr (!w) {
+        return {multiply_words(x.lo, m), multiply_words(x.hi, m)};
+    } else {
+        const X factor((uint64_t)m);
+#if TP_GCC_X86
+#if TP_VECTOR_BYTES == 64
+        if constexpr (N == 8) return X((Raw<uint64_t, 8>)__builtin_ia32_pmuludq512_mask((Raw<int, 16>)x.v, (Raw<int, 16>)factor.v, Raw<long long, 8>{}, (uint8_t)-1));
+#endif
+#if TP_VECTOR_BYTES >= 32
+        if constexpr (N == 4) return X((Raw<uint64_t, 4>)__builtin_ia32_pmuludq256((Raw<int, 8>)x.v, (Raw<int, 8>)factor.v));
+#endif
+        if constexpr (N == 2) return X((Raw<uint64_t, 2>)__builtin_ia32_pmuludq128((Raw<int, 4>)x.v, (Raw<int, 4>)factor.v));
+#endif
+        return (x & X((uint64_t)0xffffffffu)) * factor;
+    }
+}
 // Words 0 and 1 of Philox4x32-10 (Salmon, Moraes, Dror and Shaw, SC 2011): ten rounds over the counter
-// (index, offset) with the key seed, each two words, low first.
+// (index, offset) with the key seed, each two words, low first. A word is the lower half of a 64-bit lane,
+// whose upper half may hold anything.
 template <class X> TP_INLINE Like<uint64_t, X> philox(X seed, X offset, X index) {
-    typedef Like<uint32_t, X> U;
-    U a = low_word(index), b = high_word(index), c = low_word(offset), d = high_word(offset);
-    U key0 = low_word(seed), key1 = high_word(seed);
+    typedef Like<uint64_t, X> U;
+    U a = convert_raw<uint64_t>(index), b = a >> 32, c = convert_raw<uint64_t>(offset), d = c >> 32;
+    U key0 = convert_raw<uint64_t>(seed), key1 = key0 >> 32;
 #pragma GCC unroll 10
     for (int i = 0; i < 10; i++) {
-        const U high0 = mul_high(a, 0xD2511F53u), high1 = mul_high(c, 0xCD9E8D57u);
-        const U low0 = a * U(0xD2511F53u), low1 = c * U(0xCD9E8D57u);
-        a = high1 ^ b ^ key0;
-        b = low1;
-        c = high0 ^ d ^ key1;
-        d = low0;
-        key0 = key0 + U(0x9E3779B9u);
-        key1 = key1 + U(0xBB67AE85u);
+        const U product0 = multiply_words(a, 0xD2511F53u), product1 = multiply_words(c, 0xCD9E8D57u);
+        a = (product1 >> 32) ^ b ^ key0;
+        b = product1;
+        c = (product0 >> 32) ^ d ^ key1;
+        d = product0;
+        key0 = key0 + U((uint64_t)0x9E3779B9u);
+        key1 = key1 + U((uint64_t)0xBB67AE85u);
     }
-    return convert_raw<uint64_t>(a) | (convert_raw<uint64_t>(b) << 32);
+    return (a & U((uint64_t)0xffffffffu)) | (b << 32);
 }
 
 }  // namespace TP_ISA

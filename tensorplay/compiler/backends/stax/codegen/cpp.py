@@ -163,7 +163,8 @@ class KernelPrinter:
             if loop.step == 1:
                 lines.append(f"const int64_t {loop.symbol} = {digit};")
                 continue
-            lines.append(f"const int64_t {loop.symbol}_begin = ({digit}) * {loop.step};")
+            factor = digit if digit.isalnum() else f"({digit})"
+            lines.append(f"const int64_t {loop.symbol}_begin = {factor} * {loop.step};")
             end = f"{loop.symbol}_begin + {loop.step}"
             if loop.extent % loop.step:
                 end = f"{end} < {loop.extent} ? {end} : {loop.extent}"

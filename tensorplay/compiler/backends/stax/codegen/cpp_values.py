@@ -295,13 +295,9 @@ class StatementPrinter:
         """Return a pointer to the element of the first lane."""
         pointer = self.around.pointers[buffer]
         text = index_text(index, self.symbol_name(indices, lane=False))
-        return (
-            pointer
-            if text == "0"
-            else f"{pointer} + {text}"
-            if text.isidentifier()
-            else f"{pointer} + ({text})"
-        )
+        if text == "0":
+            return pointer
+        return f"{pointer} + {text}" if text.isalnum() else f"{pointer} + ({text})"
 
     def element(self, buffer: str, index: Expr, indices: Sequence[ValueId]) -> str:
         """Return a pointer to the element of lane ``lane``."""
