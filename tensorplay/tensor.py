@@ -316,7 +316,6 @@ class Tensor(_C.TensorBase, OperatorMethods):
         del protocol
         return _rebuild, (
             self._data("pickling"),
-            self.dtype.name,
             self.requires_grad and self.is_leaf,
         )
 
@@ -388,8 +387,7 @@ def _to_python(array: Array, dtype: DType) -> Array:
     return array.astype(np.float32) if dtype is dtypes.bfloat16 else array
 
 
-def _rebuild(array: Array, name: str, requires_grad: bool) -> Tensor:  # pickle's argument
-    del name
+def _rebuild(array: Array, requires_grad: bool) -> Tensor:
     tensor: Tensor = _C.wrap(array)
     tensor.requires_grad = requires_grad
     return tensor

@@ -56,8 +56,7 @@ def seeded() -> Iterator[None]:
     """Every test starts from the same random state and the default settings, whatever ran before it."""
     import tensorplay as tp
 
-    if hasattr(tp, "manual_seed"):
-        tp.manual_seed(0)
+    tp.manual_seed(0)
     dtype = tp.get_default_dtype()
     yield
     tp.set_default_dtype(dtype)

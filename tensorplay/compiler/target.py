@@ -60,7 +60,6 @@ Target: TypeAlias = CpuTarget | GpuTarget
 GENERIC: Final = CpuTarget("generic", vector_bytes=16, threads=1)
 AVX2: Final = CpuTarget("avx2", vector_bytes=32, threads=2)
 AVX512: Final = CpuTarget("avx512", vector_bytes=64, threads=4)
-NEON: Final = CpuTarget("neon", vector_bytes=16, threads=4)
 H100: Final = GpuTarget(capability=90, sm_count=132)
 
 
