@@ -18,8 +18,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tensorplay import _C
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import DType, Number
+from tensorplay.core.layout import contiguous_strides
 from tensorplay.ops import values as ops
 from tensorplay.ops.values import Value
 
@@ -70,9 +72,13 @@ def highest(dtype: DType) -> Number:
 
 
 def _rows(found: object) -> Array:
-    """A reduced array in row-major order (NumPy keeps the order of what it reduced)."""
+    """A reduced array in row-major order (NumPy keeps the order of what it reduced, and strides of sizes of 1)."""
     array = np.asarray(found)
-    return array if array.flags.c_contiguous else array.copy(order="C")
+    if not array.flags.c_contiguous:
+        return array.copy(order="C")
+    if 1 in array.shape:
+        return _C.view(array, array.shape, contiguous_strides(array.shape), 0)
+    return array
 
 
 def _reduced(function: Any, x: Array, axes: Axes, keepdims: bool) -> Array:  # noqa: ANN401  # a ufunc
