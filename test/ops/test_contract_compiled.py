@@ -43,7 +43,9 @@ def test_compiled_equals_eager(operator):
     tp.manual_seed(3)
     eager = every_sample(*flat)
     tp.manual_seed(3)
-    compiled = tp.compile(every_sample, strict_native=True)(*flat)
+    # Complex numbers are computed by the eager kernels: no native code has them.
+    native = not any(each.dtype.kind == "c" for own in (*inputs, *eager) for each in own)
+    compiled = tp.compile(every_sample, strict_native=native)(*flat)
     assert len(compiled) == len(eager)
     for own, expected, found in zip(inputs, eager, compiled, strict=True):
         assert len(expected) == len(found)
