@@ -84,7 +84,7 @@ def compile_graph(
 ) -> CompiledProgram:
     """Compile a graph; where the backend fails, interpret it and warn, or raise if `strict`.
 
-    Interpreting gives the same results without the speed, so only `strict` users hear of it twice.
+    Interpreting gives the same results without the speed: whoever needs the speed asks for `strict`.
     """
     if backend.compile is None:
         return interpret(graph)

@@ -17,7 +17,7 @@ from tensorplay.core.errors import CompileError
 
 
 @pytest.mark.parametrize(
-    "name", ["1.1", "6.1", "6.2", "7.1", "7.2", "softmax", "layer_norm", "backward of 5.1"]
+    "name", ["1.1", "6.1", "6.2", "7.1", "7.2", "softmax", "layer_norm", "backward_5.1"]
 )
 def test_the_chapters_examples(golden, name):
     function, *metas = PROGRAMS[name]

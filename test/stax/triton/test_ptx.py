@@ -29,7 +29,7 @@ PROGRAMS = {
     "7.2": (two_reductions, meta(64, 128)),
     "softmax": (softmax, meta(64, 1000)),
     "layer_norm": (layer_norm, meta(64, 1000), meta(1000), meta(1000)),
-    "backward of 5.1": (
+    "backward_5.1": (
         lambda tangent, h: tp.ops.tp.gelu_backward(tangent.expand(32, 64), h),
         meta(),
         meta(32, 64),
