@@ -84,6 +84,9 @@ class FunctionMode(Mode):
         array: np.ndarray[Any, np.dtype[Any]] | None = tensor.array
         return array
 
+    def check_grad(self, tensor: Tensor, *, is_assigned: bool) -> None:
+        """Refuse to have the `.grad` of a tensor read or assigned, if that can't be right here."""
+
 
 class OperatorMode(Mode):
     """Sees overloads with normalized arguments, and writes into tensors."""

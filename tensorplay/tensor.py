@@ -174,6 +174,24 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     # ---- autograd state
 
+    _own_grad = _C.TensorBase.__dict__["grad"]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up; None before the first."""
+        mode = dispatch.current_function_mode()
+        if mode is not None:
+            mode.check_grad(self, is_assigned=False)
+        return self._own_grad  # type: ignore[no-any-return]  # the C member
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        """Set the gradient, or forget it."""
+        mode = dispatch.current_function_mode()
+        if mode is not None:
+            mode.check_grad(self, is_assigned=True)
+        self._own_grad = value
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # PyTorch's name
         """Ask for gradients of this leaf, or stop asking."""
         if dispatch.current_modes():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tensorplay import dispatch
 from tensorplay.autograd.gradients import backward
 from tensorplay.autograd.tensor_state import register_hook, retain_grad, retains_grad
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tensorplay.autograd.node import RemovableHandle, TensorHook
 
 
 def tensor_backward(
@@ -26,12 +29,25 @@ def tensor_backward(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
+def tensor_register_hook(self: Tensor, hook: TensorHook) -> RemovableHandle:
+    """Call ``hook(grad)`` whenever the gradient of this tensor is complete.
+
+    What the hook returns, unless None, replaces the gradient. It runs once a backward pass.
+    """
+    return dispatch.call_function("register_hook", register_hook, (self, hook), {})  # type: ignore[no-any-return]
+
+
+def tensor_retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this tensor in its ``.grad``, although it is not a leaf."""
+    dispatch.call_function("retain_grad", retain_grad, (self,), {})
+
+
 def install() -> None:
     """Put the methods on the class."""
     for name, method in (
         ("backward", tensor_backward),
-        ("register_hook", register_hook),
-        ("retain_grad", retain_grad),
+        ("register_hook", tensor_register_hook),
+        ("retain_grad", tensor_retain_grad),
         ("retains_grad", property(retains_grad)),
     ):
         setattr(Tensor, name, method)

@@ -449,5 +449,34 @@ def test_the_gradient_of_an_argument_is_refused():
     assert "x.grad is read, but the gradient of an argument isn't passed; pass it" in message
 
 
+def test_a_gradient_that_is_not_there_yet_is_refused_too():
+    """The answer may be another one at the next call."""
+    x = tensor_of([1.0]).requires_grad_()
+    message = refusal(lambda x: x * 2 if x.grad is None else x.grad, x)
+    assert "x.grad is read" in message
+
+
+def test_assigning_gradients_is_refused():
+    weight = tensor_of([1.0]).requires_grad_()
+
+    def f(x):
+        weight.grad = None
+        return x * weight
+
+    assert ".grad of a tensor is assigned, which would happen once" in refusal(f, tensor_of([1.0]))
+
+
+@pytest.mark.parametrize("name", ["register_hook", "retain_grad"])
+def test_hooks_inside_are_refused(name):
+    """They would be on tensors that are gone when a backward pass runs."""
+
+    def f(x):
+        y = x * 2
+        y.register_hook(lambda g: g * 3) if name == "register_hook" else y.retain_grad()
+        return y.sin()
+
+    assert "on what it returns" in refusal(f, tensor_of([1.0]).requires_grad_())
+
+
 def test_addresses_are_refused():
     assert "data_ptr has no meaning" in refusal(lambda x: x + x.data_ptr(), tensor_of([1.0]))

@@ -203,6 +203,100 @@ def test_overlapping_inputs_with_gradients_that_are_written_are_refused():
         tp.compile(f, backend="aot_eager")(x, y)
 
 
+def exchange(x, y):
+    y.copy_(x)
+    x.add_(1)
+
+
+def rotate(x, y):
+    z = x[0].clone()
+    x[0].copy_(y[0])
+    y.copy_(x)
+    x.mul_(2)
+    x[1].copy_(z)
+
+
+def swap(x, y):
+    old = x.clone()
+    x.copy_(y)
+    y.copy_(old)
+
+
+@pytest.mark.parametrize("f", [exchange, rotate, swap])
+def test_an_input_takes_what_another_held_before(compile, f):
+    """Not what it holds after it was written itself."""
+
+    def make():
+        return tensor_of([[1.0, 2.0], [3.0, 4.0]]), tensor_of([[5.0, 6.0], [7.0, 8.0]])
+
+    right, found = make(), make()
+    f(*right)
+    compile(f)(*found)
+    for one, other in zip(found, right, strict=True):
+        expect(one, other.tolist(), "float32")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.t()[0].add_(1),
+        lambda x: x.copy_((x * 2).t().contiguous().t()),
+        lambda x: x.t().copy_(x.t() * 3),
+        lambda x: x.t()[1:].t().mul_(2),
+    ],
+)
+def test_views_after_a_write_in_another_order(compile, write):
+    """A tensor keeps its strides, however that lies which is written to it."""
+
+    def f(x):
+        y = x * 1
+        write(x)
+        write(y)
+        return x.view(-1), y.view(-1) + 0, y
+
+    right, found = (tensor_of(np.arange(24.0).reshape(4, 6)) for _ in range(2))
+    assert_same(compile(f)(found), f(right))
+    assert_same(found, right)
+
+
+def test_gradients_through_writes_into_strided_inputs(compile):
+    def f(v):
+        return v.mul_(2)
+
+    def gradient(f):
+        x = tensor_of(np.arange(24.0).reshape(4, 6)).requires_grad_()
+        y = x * 1
+        parts = f(y[:, ::2]), f(y.t()[1]), f(y[1:3])
+        (sum(part.sum() for part in parts) + y.sum()).backward()
+        return x.grad
+
+    assert_same(gradient(compile(f)), gradient(f))
+
+
+def test_a_leaf_written_outside_autograd_gets_no_gradient(compile):
+    def f(x, y):
+        with tp.no_grad():
+            y.mul_(2)
+        return x * 3
+
+    x, y = tensor_of([1.0]).requires_grad_(), tensor_of([2.0]).requires_grad_()
+    compile(f)(x, y).sum().backward()
+    expect(y.detach(), [4.0], "float32")
+    assert y.grad is None
+
+
+def test_raw_strides_after_a_write_to_a_part_are_refused():
+    def f(x):
+        x.add_(1)
+        return x.as_strided((3,), (1,), 0)
+
+    whole = tensor_of(np.arange(12.0).reshape(3, 4))
+    expect(tp.compile(f, strict_native=True)(whole), [1.0, 2.0, 3.0], "float32")
+    for part in (whole[:, ::2], whole[1:]):
+        with pytest.raises(CompileError, match="the input is a view"):
+            tp.compile(f, strict_native=True)(part)
+
+
 # ------------------------------------------------------------------ gradients
 
 

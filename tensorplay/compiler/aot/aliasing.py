@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tensorplay import _C
+from tensorplay.autograd.inplace import InPlaceWrite
+from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.compiler.aot.trace import SharedMemory
 from tensorplay.core import layout
 from tensorplay.tensor import Tensor
@@ -31,6 +35,22 @@ def _shared_memory(tensors: Sequence[Tensor], members: Sequence[int]) -> SharedM
     high = max((high for _, high in extents), default=low - 1)
     offsets = tuple(start - low for start in starts)
     return SharedMemory(tuple(members), offsets, high - low + 1)
+
+
+def copy_with_layout(tensor: Tensor) -> Tensor:
+    """Return the present value in memory of its own, with the same strides and the present history."""
+    assert tensor.array is not None  # noqa: S101  # tensors without data have no program
+    low, high = layout.extent(tensor.shape, tensor.strides)
+    whole = _C.empty((high - low + 1,), tensor.dtype.numpy)
+    array = _C.view(whole, tensor.shape, tensor.strides, -low)
+    np.copyto(array, tensor.array)
+    copy: Tensor = _C.wrap(array)
+    edge = gradient_edge(tensor)
+    if edge is not None:
+        node = InPlaceWrite((edge,))
+        node.describe_outputs((copy,))
+        attach(copy, node, 0)
+    return copy
 
 
 def copy_memory(tensors: Sequence[Tensor]) -> list[Tensor]:

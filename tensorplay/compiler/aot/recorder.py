@@ -16,19 +16,22 @@ is recorded.
 from __future__ import annotations
 
 import operator as python_operator
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from tensorplay import dispatch
 from tensorplay._C import Storage
 from tensorplay.compiler.aot.joint_graph import BACKWARD, FORWARD
+from tensorplay.compiler.phases import value_of
+from tensorplay.core import layout as layouts
 from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import CompileError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.dispatch import OperatorMode
+from tensorplay.dispatch import OperatorMode, ViewStep
 from tensorplay.graph import Graph, Node, map_leaves
 from tensorplay.graph.node import LEAVES
 from tensorplay.ops.kinds.composite import Composite
-from tensorplay.ops.registry import Operator
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.signature import Values
 from tensorplay.tensor import Tensor
 
@@ -79,6 +82,10 @@ class Recorder(OperatorMode):
             with self:
                 return dispatch.execute(operator, values)
         tensors = operator.tensors(values)
+        if operator is tp.as_strided:
+            memory = self._memories.get(tensors[0].untyped_storage())
+            if memory is not None and memory.writes:
+                _check_is_whole(memory)
         if tensors:
             result = dispatch.execute(operator, values)
             if isinstance(result, Tensor) and any(result is tensor for tensor in tensors):
@@ -102,12 +109,13 @@ class Recorder(OperatorMode):
         node = self.node_of(value)
         layout = layout_of(tensor.tensor_meta)
         if layout == memory.layout:
-            whole, views = node, {}
+            whole, views = self._laid_out(value, memory), {}
         else:
             steps = dispatch.view_steps(tensor)
+            _check_raw_strides(steps, memory)
             with self, dispatch.set_grad_enabled(False):
                 written = dispatch.write_back(steps[0].source, steps, value)
-            whole, views = self.node_of(written), {layout: node}
+            whole, views = self._laid_out(written, memory), {layout: node}
         with self:
             dispatch.execute_write(tensor, value)
         memory.node, memory.views = whole, views
@@ -128,10 +136,22 @@ class Recorder(OperatorMode):
         node = memory.views.get(layout)
         if node is None:
             steps = dispatch.view_steps(tensor)
+            if memory.writes:
+                _check_raw_strides(steps, memory)
             with self, dispatch.set_grad_enabled(False):
                 dispatch.replay_view(steps[0].source, steps)
             node = memory.views[layout]
         return node
+
+    def _laid_out(self, value: Tensor, memory: Memory) -> Node:
+        """Return a value's node, in the order of the memory that it is written to: views of that fit it."""
+        shape, strides, offset, dtype = memory.layout
+        whole = TensorMeta(shape, dtype, value.device, strides, offset)
+        node = self.node_of(value)
+        if has_strides(value_of(node), layouts.dense_like(shape, strides)):
+            return node
+        with self, dispatch.set_grad_enabled(False):
+            return self.node_of(in_order_of(value, whole))
 
     def memory_of(self, tensor: Tensor) -> Memory:
         """Return what is known of the tensor's storage."""
@@ -192,6 +212,39 @@ class Recorder(OperatorMode):
         else:
             self._last_primal = node
         return node
+
+
+def in_order_of(value: Tensor, meta: TensorMeta) -> Tensor:
+    """Record a copy of a value, dense, with its dimensions in memory in the order of another layout."""
+    strides = layouts.dense_like(meta.shape, meta.strides)
+    order = sorted(range(meta.ndim), key=lambda dim: -strides[dim])
+    back = sorted(range(meta.ndim), key=order.__getitem__)
+    copy: Tensor = tp.permute(tp.contiguous_copy(tp.permute(value, order)), back)
+    return copy
+
+
+def has_strides(meta: TensorMeta, strides: Sequence[int]) -> bool:
+    """Whether a layout has these strides, dimensions of size 1 apart."""
+    return all(
+        s == t for size, s, t in zip(meta.shape, meta.strides, strides, strict=True) if size != 1
+    )
+
+
+def _check_raw_strides(steps: Sequence[ViewStep], memory: Memory) -> None:
+    """Refuse a view by `as_strided` where the memory's value is only a part of its storage."""
+    if any(step.operator is tp.as_strided for step in steps):
+        _check_is_whole(memory)
+
+
+def _check_is_whole(memory: Memory) -> None:
+    """Refuse memory of which an input shows a part: a written value doesn't have the rest."""
+    shape, strides, offset, _ = memory.layout
+    if offset != 0 or not layouts.is_dense(shape, strides):
+        raise CompileError(
+            f"as_strided of an input of shape {shape}, strides {strides} and offset {offset}, and a "
+            "write to it: the input is a view, and its neighbours in memory aren't known here; pass "
+            "the whole tensor, or a clone() of the view"
+        )
 
 
 def layout_of(meta: TensorMeta) -> Layout:

@@ -22,6 +22,7 @@ from tensorplay.autograd import is_grad_enabled
 from tensorplay.autograd.node import Node as HistoryNode
 from tensorplay.autograd.saved import SavedTensor, alias, released_error
 from tensorplay.autograd.tensor_state import attach, gradient_edge
+from tensorplay.compiler.aot.aliasing import copy_with_layout
 from tensorplay.compiler.aot.joint_graph import returned_nodes
 from tensorplay.compiler.aot.recorder import Recorder
 from tensorplay.compiler.aot.trace import (
@@ -148,7 +149,7 @@ class Region:
         if self.records and is_grad_enabled():
             for target, _ in plan.writes:  # the backward pass needs them as they were
                 place = self.input_places[target]
-                inputs[place] = inputs[place].clone()
+                inputs[place] = copy_with_layout(inputs[place])
             results = self._run_recorded(inputs)
         else:
             outputs = self.forward(inputs)

@@ -19,7 +19,7 @@ from tensorplay.autograd.inplace import InPlaceWrite
 from tensorplay.autograd.saved import alias
 from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.compiler.aot.joint_graph import BACKWARD, JointGraph, is_backward
-from tensorplay.compiler.aot.recorder import Recorder
+from tensorplay.compiler.aot.recorder import Recorder, has_strides, in_order_of
 from tensorplay.compiler.phases import operator_of
 from tensorplay.core import layout
 from tensorplay.core.errors import CompileError, GradientError, NotDifferentiableError
@@ -157,6 +157,10 @@ class _Tracing:
                 )
             )
         self.bases = [self._base(each) for each in shared]
+        known = [*self.primals, *self.bases]
+        self.placeholders = [
+            None if each is None else self.recorder.node_of(each) for each in known
+        ]
         self.tensors: list[Tensor] = [
             _computed(primal) if spec.requires_grad and not spec.is_leaf else primal
             for primal, spec in zip(self.primals, inputs, strict=True)
@@ -194,9 +198,12 @@ class _Tracing:
         results: list[Tensor] = []
         writes = self._plan_writes(results)
         plans = self._plan_outputs(outputs, results)
-        nodes = [self.recorder.node_of(result) for result in results[: len(writes)]]
+        nodes = self._written_values(writes, results)
         nodes += [self._own_memory(result) for result in results[len(writes) :]]
-        flows = tuple(records and result.requires_grad for result in results)
+        flows = tuple(
+            records and result.requires_grad and not self._is_leaf_input(result)
+            for result in results
+        )
         gradient_of: list[int] = []
         error: Exception | None = None
         if any(flows):
@@ -234,6 +241,28 @@ class _Tracing:
                 results.append(tensor)
         return tuple(writes)
 
+    def _written_values(
+        self, writes: Sequence[tuple[int, int]], results: Sequence[Tensor]
+    ) -> list[Node]:
+        """Return the nodes of the new contents of written inputs.
+
+        Where one input takes what another held before that was written, a copy is recorded: at run
+        time the other may have its new contents already.
+        """
+        before = {id(self.placeholders[number]) for number, _ in writes}
+        nodes: list[Node] = []
+        for number, position in writes:
+            node = self.recorder.node_of(results[position])
+            if id(node) in before and node is not self.placeholders[number]:
+                with self.recorder:
+                    node = self.recorder.node_of(tp.clone(results[position]))
+            nodes.append(node)
+        return nodes
+
+    def _is_leaf_input(self, result: Tensor) -> bool:
+        """Whether a result is an input that was written outside autograd: no gradient flows to it."""
+        return result.grad_fn is None and any(result is primal for primal in self.primals)
+
     def _plan_outputs(
         self, outputs: Sequence[Tensor], results: list[Tensor]
     ) -> tuple[OutputPlan, ...]:
@@ -270,13 +299,10 @@ class _Tracing:
         meta = result.tensor_meta
         is_view = _is_view(node) and not dispatch.view_steps(result)
         value = node.meta["val"]
-        if not is_view and isinstance(value, TensorMeta) and _same_order(value, meta):
+        if not is_view and isinstance(value, TensorMeta) and has_strides(value, meta.strides):
             return node
-        order = sorted(range(meta.ndim), key=lambda dim: -meta.strides[dim])
-        back = sorted(range(meta.ndim), key=order.__getitem__)
         with self.recorder:
-            copy = tp.contiguous_copy(tp.permute(result, order))
-            return self.recorder.node_of(tp.permute(copy, back))
+            return self.recorder.node_of(in_order_of(result, meta))
 
     def _forget_backward(self) -> None:
         """Erase what was recorded of a backward pass that turned out not to exist."""
@@ -336,13 +362,6 @@ def _fills_memory(view: Tensor, base: Tensor) -> bool:
 def _is_view(node: Node) -> bool:
     operator = operator_of(node)
     return operator is not None and operator.kind.is_view
-
-
-def _same_order(a: TensorMeta, b: TensorMeta) -> bool:
-    """Whether two layouts of one shape agree, dimensions of size 1 apart."""
-    return all(
-        s == t for size, s, t in zip(a.shape, a.strides, b.strides, strict=True) if size != 1
-    )
 
 
 def _tangent_meta(result: Tensor) -> TensorMeta:

@@ -41,14 +41,7 @@ def capture(
 ) -> CapturedGraph:
     """Run `function(*args, **kwargs)` on stand-ins for the distinct `tensors` among its arguments."""
     count("captures")
-    gradients = {
-        id(
-            tensor.grad
-        ): f"{name}.grad is read, but the gradient of an argument isn't passed; pass it"
-        for tensor, name in zip(tensors, names, strict=True)
-        if tensor.grad is not None and id(tensor.grad) not in environment.tensors
-    }
-    mode = CaptureMode(environment.tensors, gradients)
+    mode = CaptureMode(environment.tensors)
     stand_ins = {
         id(tensor): mode.argument(index, tensor, name)
         for index, (tensor, name) in enumerate(zip(tensors, names, strict=True))

@@ -45,24 +45,28 @@ from tensorplay.ops.signature import Values
 from tensorplay.tensor import Tensor
 
 UNREADABLE: Final = frozenset({"data_ptr", "pickling", "__dlpack__"})
+REFUSED: Final[Mapping[Target, str]] = {
+    backward: "backward() adds to .grad of tensors outside of it: call autograd.grad and return the "
+    "gradients, or call backward() on what the compiled function returns",
+    "register_hook": "a hook on a tensor inside of it would run once, now: register hooks on its "
+    "arguments or on what it returns, or write an autograd.Function",
+    "retain_grad": "the tensors inside of it are gone when a backward pass runs: call retain_grad() on "
+    "what it returns",
+}
+"""Public calls that can't become part of a graph, and what to do instead."""
 
 
 class CaptureMode(FunctionMode):
-    """The state of one capture. `places` tells where free tensors can be found again.
+    """The state of one capture. `places` tells where free tensors can be found again."""
 
-    `forbidden` has, by identity, tensors that must not become inputs, and why.
-    """
-
-    def __init__(
-        self, places: Mapping[int, Place], forbidden: Mapping[int, str] | None = None
-    ) -> None:
+    def __init__(self, places: Mapping[int, Place]) -> None:
         self.graph = Graph()
         self.inputs: list[CapturedInput] = []
         self.gates: list[Gate] = []
         self.effects: dict[Node, frozenset[Storage]] = {}
         self.memory: dict[Node, Storage] = {}
         self._places = places
-        self._forbidden = forbidden or {}
+        self._arguments: dict[int, str] = {}
         self._nodes: dict[int, Node] = {}
         self._stand_ins: dict[int, Tensor] = {}
         self._originals: dict[int, Tensor] = {}
@@ -75,7 +79,9 @@ class CaptureMode(FunctionMode):
 
     def argument(self, index: int, tensor: Tensor, name: str) -> Tensor:
         """Add an input for argument number `index` and return its stand-in."""
-        return self._add_input(tensor, name, Argument(index))
+        stand_in = self._add_input(tensor, name, Argument(index))
+        self._arguments[id(stand_in)] = name
+        return stand_in
 
     def stand_in(self, tensor: Tensor) -> Tensor:
         """Return a recorded tensor itself; for any other, the input that it is lifted to."""
@@ -91,9 +97,6 @@ class CaptureMode(FunctionMode):
                 "instead of keeping them",
                 user_line(),
             )
-        reason = self._forbidden.get(id(tensor))
-        if reason is not None:
-            raise capture_error(reason, user_line())
         place = self._places.get(id(tensor))
         source = Held(tensor) if place is None else Lifted(place)
         stand_in = self._add_input(tensor, "tensor" if place is None else place.name, source)
@@ -116,7 +119,7 @@ class CaptureMode(FunctionMode):
         stand_in: Tensor = TensorBase.__new__(type(tensor))
         stand_in.meta, stand_in.dtype = meta, tensor.dtype
         stand_in.storage = self._storages.setdefault(id(tensor.storage), Storage())
-        stand_in.requires_grad, stand_in.grad = tensor.requires_grad, tensor.grad
+        stand_in.requires_grad = tensor.requires_grad
         if tensor.grad_fn is not None:
             node = InPlaceWrite((gradient_edge(_leaf_like(stand_in)),))
             node.describe_outputs((stand_in,))
@@ -141,12 +144,9 @@ class CaptureMode(FunctionMode):
         memories = _memories_in((args, kwargs))
         versions = [memory.version for memory in memories]
         self._follow_grad_mode()
-        if target is backward:
-            raise capture_error(
-                "backward() adds to .grad of tensors outside of it: call autograd.grad and return the "
-                "gradients, or call backward() on what the compiled function returns",
-                line,
-            )
+        problem = REFUSED.get(target)
+        if problem is not None:
+            raise capture_error(problem, line)
         draws = draws_random_numbers(target)
         try:
             if memories and not draws:
@@ -231,6 +231,21 @@ class CaptureMode(FunctionMode):
                 self._sampling.run_call(node)
 
     # ------------------------------------------------------------------ data
+
+    def check_grad(self, tensor: Tensor, *, is_assigned: bool) -> None:
+        """Refuse to have `.grad` of an argument read, because the call doesn't pass it, or any assigned."""
+        name = self._arguments.get(id(tensor))
+        if is_assigned:
+            raise capture_error(
+                f".grad of {name or 'a tensor'} is assigned, which would happen once, now: assign it, or "
+                "call zero_grad(), outside of the compiled function",
+                user_line(),
+            )
+        if name is not None:
+            raise capture_error(
+                f"{name}.grad is read, but the gradient of an argument isn't passed; pass it",
+                user_line(),
+            )
 
     def read_data(self, tensor: Tensor, what: str) -> np.ndarray[Any, np.dtype[Any]]:
         """Answer a question about data from a sample, and keep the answer as a gate."""
