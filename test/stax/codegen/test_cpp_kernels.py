@@ -44,6 +44,7 @@ f32, f64, i64, i32, u8, b8 = (
     dtypes.uint8,
     dtypes.bool_,
 )
+pytestmark = pytest.mark.timeout(600)  # every test builds dozens of kernels
 SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000]
 
 

@@ -25,7 +25,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tensorplay.compiler.backends.stax.codegen.cpp_segment import Lines, SegmentPrinter
-from tensorplay.compiler.backends.stax.codegen.cpp_text import memory_type, register_type
+from tensorplay.compiler.backends.stax.codegen.cpp_text import (
+    in_parentheses,
+    memory_type,
+    register_type,
+)
 from tensorplay.compiler.backends.stax.codegen.cpp_values import Surroundings, Tile, local_name
 from tensorplay.compiler.backends.stax.loop_body import Compute
 from tensorplay.compiler.backends.stax.sources import KernelSource
@@ -163,8 +167,9 @@ class KernelPrinter:
             if loop.step == 1:
                 lines.append(f"const int64_t {loop.symbol} = {digit};")
                 continue
-            factor = digit if digit.isalnum() else f"({digit})"
-            lines.append(f"const int64_t {loop.symbol}_begin = {factor} * {loop.step};")
+            lines.append(
+                f"const int64_t {loop.symbol}_begin = {in_parentheses(digit)} * {loop.step};"
+            )
             end = f"{loop.symbol}_begin + {loop.step}"
             if loop.extent % loop.step:
                 end = f"{end} < {loop.extent} ? {end} : {loop.extent}"

@@ -144,6 +144,11 @@ def atom_text(atom: Symbol | FloorDiv, name: Callable[[Symbol], str]) -> str:
     numerator, divisor = index_text(atom.numerator, name), index_text(atom.divisor, name)
     if atom.numerator.bounds.lower >= 0 and atom.divisor.bounds.lower > 0:
         operator = "%" if isinstance(atom, Mod) else "/"
-        return f"(({numerator}) {operator} ({divisor}))"
+        return f"({in_parentheses(numerator)} {operator} {in_parentheses(divisor)})"
     function = "remainder" if isinstance(atom, Mod) else "floordiv"
     return f"{function}<int64_t>({numerator}, {divisor})"
+
+
+def in_parentheses(text: str) -> str:
+    """Return an operand: a single word as it is, anything else in parentheses."""
+    return text if text.isidentifier() or text.isdigit() else f"({text})"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from tensorplay.compiler.backends.stax.codegen.cpp_shape import MOST_LANES
 from tensorplay.compiler.backends.stax.codegen.cpp_text import (
+    in_parentheses,
     index_text,
     literal,
     memory_type,
@@ -297,12 +298,12 @@ class StatementPrinter:
         text = index_text(index, self.symbol_name(indices, lane=False))
         if text == "0":
             return pointer
-        return f"{pointer} + {text}" if text.isalnum() else f"{pointer} + ({text})"
+        return f"{pointer} + {in_parentheses(text)}"
 
     def element(self, buffer: str, index: Expr, indices: Sequence[ValueId]) -> str:
         """Return a pointer to the element of lane ``lane``."""
         text = index_text(index, self.symbol_name(indices, lane=True))
-        return f"{self.around.pointers[buffer]} + ({text})"
+        return f"{self.around.pointers[buffer]} + {in_parentheses(text)}"
 
     def load(self, load: Load, lanes: Lanes) -> str:
         """Return a read of memory."""
