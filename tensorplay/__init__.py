@@ -12,6 +12,7 @@ import importlib
 from typing import Any
 
 from tensorplay import functions
+from tensorplay._C import get_num_threads, set_num_threads
 from tensorplay.autograd import (
     enable_grad,
     inference_mode,

@@ -48,8 +48,6 @@ class Knobs:
     """`TP_STAX_LOWER_DEBUG`: name the operators that have no lowering rule."""
     recompile_limit: int
     """`TP_RECOMPILE_LIMIT`: specializations kept for one function before an error names the cause."""
-    num_threads: int
-    """`TP_NUM_THREADS`: threads of the pool; 0 means one for each usable core."""
 
 
 class Config:
@@ -83,11 +81,6 @@ class Config:
         """How many specializations one function may have."""
         return self._knobs.recompile_limit
 
-    @property
-    def num_threads(self) -> int:
-        """Threads of the pool; 0 means one for each usable core."""
-        return self._knobs.num_threads
-
     @contextlib.contextmanager
     def override(self, **values: object) -> Iterator[None]:
         """Change knobs inside a `with` block."""
@@ -112,7 +105,6 @@ def _from_environment() -> Knobs:
         verify=_flag("TP_VERIFY", default=False),
         lower_debug=_flag("TP_STAX_LOWER_DEBUG", default=False),
         recompile_limit=_integer("TP_RECOMPILE_LIMIT", 64),
-        num_threads=_integer("TP_NUM_THREADS", 0),
     )
 
 
