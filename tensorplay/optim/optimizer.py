@@ -176,7 +176,8 @@ class Optimizer:
                 name: [self.state[param][name] for param in params]
                 for name in self.slot_names(group)
             }
-            yield Batch(params, [param.grad for param in params], slots, step)
+            grads = [param.grad for param in params if param.grad is not None]  # none is, see above
+            yield Batch(params, grads, slots, step)
 
     # ------------------------------------------------------------------ state
 
