@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from tensorplay.compiler.backends.stax.codegen.cpp_segment import Lines, SegmentPrinter
 from tensorplay.compiler.backends.stax.codegen.cpp_text import (
+    array_text,
     in_parentheses,
     memory_type,
     register_type,
@@ -181,4 +182,4 @@ class KernelPrinter:
         kind = register_type(local.dtype)
         if not local.axes:
             return f"{kind} {local_name(local)};"
-        return f"alignas(64) {kind} {local_name(local)}[{self.around.padded_size(local.axes)}];"
+        return array_text(kind, local_name(local), self.around.padded_size(local.axes))

@@ -10,7 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tensorplay.compiler.backends.stax.codegen.cpp_text import literal, memory_type, register_type
+from tensorplay.compiler.backends.stax.codegen.cpp_text import (
+    array_text,
+    literal,
+    memory_type,
+    register_type,
+)
 from tensorplay.compiler.backends.stax.codegen.cpp_values import Lanes, StatementPrinter
 from tensorplay.compiler.backends.stax.loop_body import Reduce, Scan
 from tensorplay.core import dtypes
@@ -138,7 +143,7 @@ class Accumulator:
             line
             for cell in self.cells
             for line in (
-                f"alignas(64) {cell.lane} {cell.name}[{size}];",
+                array_text(cell.lane, cell.name, size),
                 f"for (int64_t i = 0; i < {size}; ++i) {cell.name}[i] = {cell.start};",
             )
         ]

@@ -66,6 +66,16 @@ def vector_type(dtype: DType, lanes: int) -> str:
     return f"Vec<{register_type(dtype)}, {lanes}>"
 
 
+MOST_STACK_BYTES = 128 << 10
+"""Larger arrays lie outside the stack, which may be small in a thread that isn't ours."""
+
+
+def array_text(kind: str, name: str, size: int) -> str:
+    """Return the declaration of an array of ``size`` elements of a C++ type."""
+    where = "" if size * 8 <= MOST_STACK_BYTES else "static thread_local "
+    return f"{where}alignas(64) {kind} {name}[{size}];"
+
+
 def literal(value: Scalar, dtype: DType) -> str:
     """Return a number, rounded to ``dtype``, as an expression of its register type."""
     if isinstance(value, complex):

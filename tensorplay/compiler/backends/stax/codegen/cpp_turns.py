@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tensorplay.compiler.backends.stax.codegen.cpp_text import index_text, memory_type
+from tensorplay.compiler.backends.stax.codegen.cpp_text import array_text, index_text, memory_type
 from tensorplay.compiler.backends.stax.codegen.cpp_values import padded
 from tensorplay.compiler.backends.stax.loop_body import Load
 from tensorplay.compiler.backends.stax.schedule import Role
@@ -96,7 +96,7 @@ def find_turns(
             source = f"{around.pointers[load.buffer]} + ({index_text(load.index, begin)})"
             counts = f"{down.length}, {across.length}"
             kind = memory_type(load.dtype)
-            turns.lines.append(f"alignas(64) {kind} {name}[{down.extent * width}];")
+            turns.lines.append(array_text(kind, name, down.extent * width))
             turns.lines.append(f"transpose_tile({name}, {width}, {source}, {step}, {counts});")
         place = f"{width}*({rows.symbol} - {down.begin}) + ({columns.symbol} - {across.begin})"
         turns.places[number] = f"{name} + ({place})"
