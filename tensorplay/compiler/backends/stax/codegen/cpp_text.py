@@ -73,7 +73,7 @@ MOST_STACK_BYTES = 128 << 10
 def array_text(kind: str, name: str, size: int) -> str:
     """Return the declaration of an array of ``size`` elements of a C++ type."""
     where = "" if size * 8 <= MOST_STACK_BYTES else "static thread_local "
-    return f"{where}alignas(64) {kind} {name}[{size}];"
+    return f"alignas(64) {where}{kind} {name}[{size}];"
 
 
 def literal(value: Scalar, dtype: DType) -> str:
