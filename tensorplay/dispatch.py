@@ -28,6 +28,7 @@ import numpy as np
 
 from tensorplay import _C
 from tensorplay.core import layout
+from tensorplay.core.device import CPU, Device, check_available
 from tensorplay.core.errors import DataNeededError, DTypeError, LayoutError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays, door
@@ -278,7 +279,7 @@ def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
             has_tensor = True
         else:
             plain.append(value)
-    if not has_tensor and _meta_device(operator, values):
+    if not has_tensor and creation_device(operator, values).type == "meta":
         return _compute_meta(operator, values)
     found = kind.kernel(operator, tuple(plain))
     if type(found) is tuple:
@@ -286,11 +287,14 @@ def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
     return _C.wrap(found)
 
 
-def _meta_device(operator: Operator, values: Values) -> bool:
-    """Whether a creation asks for tensors without data (`device="meta"`)."""
+def creation_device(operator: Operator, values: Values) -> Device:
+    """The device that a creation asks for; refused where it is not available."""
     place = operator.signature.places.get("device")
-    device = None if place is None else values[place]
-    return device is not None and device.type == "meta"  # type: ignore[attr-defined]  # bound as a Device
+    device: Any = None if place is None else values[place]
+    if device is None:
+        return CPU
+    check_available(device)
+    return device  # type: ignore[no-any-return]  # bound as a Device
 
 
 def _compute_meta(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them

@@ -41,6 +41,13 @@ class Device:
 CPU = Device("cpu")
 
 
+def check_available(device: Device) -> None:
+    """Refuse a device that tensors cannot be on."""
+    if device.type not in {"cpu", "meta"}:
+        msg = f"device {str(device)!r} is not available: this build computes on the CPU"
+        raise DeviceError(msg)
+
+
 def as_device(device: Device | str | None) -> Device:
     """Turn `None`, `"cpu"`, `"cuda:0"` or a device into a device."""
     if device is None:

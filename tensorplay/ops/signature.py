@@ -23,7 +23,7 @@ import numpy as np
 from tensorplay import _C
 from tensorplay.core.device import as_device
 from tensorplay.core.dtypes import DType, as_dtype, from_numpy_dtype, undefined
-from tensorplay.core.errors import ArgumentError, RegistryError
+from tensorplay.core.errors import ArgumentError, RegistryError, ShapeError
 from tensorplay.core.meta import TensorMeta
 
 Sizes: TypeAlias = Sequence[int]
@@ -151,6 +151,14 @@ def _plain_integer(value: Any) -> Any:  # noqa: ANN401  # anything with an index
 def to_sizes(value: object) -> tuple[Any, ...]:
     """A tuple of integers from an integer or a sequence."""
     return _integers(value)
+
+
+def checked_sizes(name: str, size: Any) -> Any:  # noqa: ANN401  # sizes
+    """The sizes of a tensor to make; negative ones are refused."""
+    if any(each < 0 for each in size):
+        msg = f"{name}: sizes must not be negative, found {tuple(size)}"
+        raise ShapeError(msg)
+    return size
 
 
 def to_sizes_variadic(values: tuple[object, ...]) -> tuple[Any, ...]:

@@ -253,3 +253,38 @@ def test_a_full_disk_is_reported(tmp_path):
     assert child.stdout == "[3.0, 3.0, 3.0]" or "Error" in child.stdout.split(":")[0]
     again, _ = outcome(TP_CACHE_DIR=str(tmp_path))
     assert again == "[3.0, 3.0, 3.0]"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tp.ones(2, device="cuda"),
+        lambda: tp.rand(2, device="cuda"),
+        lambda: tp.empty(2, device="cuda"),
+        lambda: tp.zeros_like(tp.ones(2), device="cuda"),
+        lambda: tp.arange(3, device="cuda"),
+        lambda: tp.tensor([1.0], device="cuda"),
+    ],
+)
+def test_creations_on_a_device_that_is_not_there(run, make):
+    """Not quietly on the CPU."""
+    refused(run, errors.DeviceError, ["cuda", "not available"], lambda x: make() + x, tp.ones(()))
+
+
+@pytest.mark.parametrize("name", ["empty", "zeros", "ones", "rand", "randn"])
+def test_negative_sizes(run, name):
+    state = tp.get_rng_state()
+    words = ["sizes must not be negative, found (2, -3)"]
+    refused(run, errors.ShapeError, words, lambda x: getattr(tp, name)(2, -3) + x, tp.ones(()))
+    assert tp.get_rng_state() == state
+
+
+def test_a_tensor_without_data_in_a_compiled_function():
+    f = tp.compile(lambda x: (x, tp.ones(2, device="meta")), strict_native=True)
+    with pytest.raises(errors.CompileError, match="makes a tensor without data"):
+        f(tp.ones(2))
+
+
+def test_a_class_that_is_no_class(run):
+    one_hot = tp.nn.functional.one_hot
+    refused(run, IndexError, ["out of range"], lambda x: one_hot(x, 3), tp.tensor([0, 3]))

@@ -91,6 +91,11 @@ class Recorder(OperatorMode):
             if isinstance(result, Tensor) and any(result is tensor for tensor in tensors):
                 return result
         else:
+            if dispatch.creation_device(operator, values).type == "meta":
+                raise CompileError(
+                    f"{operator.name}(device='meta') makes a tensor without data, and compiled functions "
+                    "compute: make it outside of the function"
+                )
             result = _tensors_of(operator.kind.meta(operator, values))
         overload = operator.overload_of(values)
         args, kwargs = overload.shown(values)

@@ -288,6 +288,7 @@ class MetadataOnly(OperatorMode):
         """Run the meta rule where there is no tensor argument."""
         if operator.tensors(values):
             return dispatch.call(operator, values)
+        dispatch.creation_device(operator, values)
         found = operator.kind.meta(operator, values)
         if isinstance(found, tuple):
             return tuple(map(dispatch.tensor_of_meta, found))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tensorplay.core import dtypes
-from tensorplay.core.device import Device
+from tensorplay.core.device import Device, check_available
 from tensorplay.core.dtypes import DType
-from tensorplay.core.errors import DeviceError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.registry import Operator
@@ -58,13 +57,11 @@ def _to(
 
 
 def _moved(input: Tensor, dtype: DType, device: Device) -> Tensor:
-    if device.type == "meta":
-        from tensorplay.ops.registry import tp  # creation is a later family
+    from tensorplay.ops.registry import tp  # creation is a later family
 
-        made: Tensor = tp.empty(input.shape, dtype=dtype, device=device)
-        return made
-    msg = f"device {str(device)!r} is not available: this build computes on the CPU"
-    raise DeviceError(msg)
+    check_available(device)
+    made: Tensor = tp.empty(input.shape, dtype=dtype, device=device)
+    return made
 
 
 def _converter(name: str, dtype: DType) -> Operator:

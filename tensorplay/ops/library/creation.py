@@ -18,7 +18,7 @@ from tensorplay.ops import door
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Size, Sizes, dtype_of
+from tensorplay.ops.signature import Size, Sizes, checked_sizes, dtype_of
 from tensorplay.ops.values import Index, Raw, Scalar, Value
 
 if TYPE_CHECKING:
@@ -31,20 +31,13 @@ if TYPE_CHECKING:
 _MADE = "it makes a tensor from nothing"
 
 
-def _checked(name: str, size: Any) -> Any:  # noqa: ANN401  # sizes
-    if any(each < 0 for each in size):
-        msg = f"{name}: sizes must not be negative, found {tuple(size)}"
-        raise ShapeError(msg)
-    return size
-
-
 def _fill_dtype(size: object, fill_value: Number, dtype: DType | None, *_: object) -> DType:
     del size
     return dtype or dtypes.dtype_of_number(fill_value)
 
 
 @pointwise(
-    shape=lambda size, *_: _checked("full", size),
+    shape=lambda size, *_: checked_sizes("full", size),
     result=_fill_dtype,
     factory=True,
     not_differentiable=_MADE,
@@ -147,7 +140,9 @@ def new_empty(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tens
 
 
 def _empty_meta(size: Sequence[int], dtype: DType | None, device: Device | None) -> TensorMeta:
-    return TensorMeta(_checked("empty", size), dtype or dtypes.get_default_dtype(), device or CPU)
+    return TensorMeta(
+        checked_sizes("empty", size), dtype or dtypes.get_default_dtype(), device or CPU
+    )
 
 
 @structured(meta=_empty_meta, factory=True, not_differentiable=_MADE)
@@ -249,7 +244,7 @@ def _steps(steps: int) -> int:
 
 
 @pointwise(
-    shape=lambda n, m, *_: (n, n if m is None else m),
+    shape=lambda n, m, *_: checked_sizes("eye", (n, n if m is None else m)),
     result=lambda n, m, dtype, *_: dtype or dtypes.get_default_dtype(),
     factory=True, not_differentiable=_MADE,
 )  # fmt: skip
@@ -368,6 +363,7 @@ def _linspace_samples() -> Iterator[Sample]:
 def _eye_samples() -> Iterator[Sample]:
     yield sample(3)
     yield sample(2, 4, dtype=dtypes.int64)
+    yield bad(ShapeError, "eye: sizes must not be negative", -2)
 
 
 @tril.sample

@@ -47,15 +47,23 @@ def _() -> Iterator[Sample]:
 
 @composite()
 def one_hot(input: Tensor, num_classes: int) -> Tensor:
-    """Turn classes (*) into int64 (*, num_classes) with a 1 at the class; others than classes give zeros."""
+    """Turn classes (*) into int64 (*, num_classes) with a 1 at the class.
+
+    Classes lie in [0, num_classes): others raise an `IndexError`.
+    """
     check_index("one_hot", input.tensor_meta)
-    return (input.unsqueeze(-1) == tp.arange(num_classes)).to(int64)
+    zeros = tp.zeros((*input.shape, num_classes), dtype=int64)
+    return zeros.scatter(-1, input.unsqueeze(-1), 1)
 
 
 @one_hot.sample
 def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3), int64, 0, 5), 5)
+    yield sample(Arg((), int32, values=[2]), 3)
+    yield sample(Arg((0, 2), int64), 3)
     yield bad(DTypeError, "int64", Arg((2,)), 3)
+    yield bad(IndexRangeError, "index 3 is out of range", Arg((2,), int64, values=[0, 3]), 3)
+    yield bad(IndexRangeError, "index -1 is out of range", Arg((2,), int64, values=[0, -1]), 3)
 
 
 @composite()

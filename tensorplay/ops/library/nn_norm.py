@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.core.dtypes import finfo
@@ -79,6 +79,10 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise ShapeError(f"batch_norm: expected (N, C, *), got shape {tuple(input.shape)}")
+    _check_channels(
+        input.shape[1],
+        {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias},
+    )
     channels = (1, -1, *(1,) * (input.ndim - 2))
     x = widen(input)
     if training:
@@ -99,6 +103,15 @@ def batch_norm(
     if bias is not None:
         result = result + bias.reshape(channels)
     return result.to(input.dtype)
+
+
+def _check_channels(channels: int, given: Mapping[str, Tensor | None]) -> None:
+    for name, tensor in given.items():
+        if tensor is not None and tensor.shape != (channels,):
+            raise ShapeError(
+                f"batch_norm: {name} has shape {tuple(tensor.shape)}, the input has {channels} channels "
+                "(dimension 1)"
+            )
 
 
 def _update_statistics(
@@ -132,6 +145,8 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4)), Arg((3,)), positive)
     yield bad(ShapeError, "running_mean", Arg((2, 3)), None, None)
     yield bad(ShapeError, "more than one value", Arg((1, 3)), None, None, None, None, True)
+    yield bad(ShapeError, "running_var has shape", Arg((2, 3)), Arg((3,)), Arg((4,)))
+    yield bad(ShapeError, "weight has shape", Arg((2, 3)), Arg((3,)), Arg((3,)), Arg((1,)))
 
 
 @composite()

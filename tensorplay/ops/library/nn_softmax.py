@@ -47,6 +47,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     that holds +∞ or NaN, gives NaN. ``dtype`` converts the input first.
     """
     wanted = _floating("softmax", input, dtype)
+    layout.normalize_dim("softmax", dim, input.ndim)
     x = widen(input, dtype)
     if x.numel() != 0:
         x = x - x.amax(dim, keepdim=True)
@@ -85,7 +86,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 0)), 1)
     yield sample(Arg((2, 3)), 0, dtype=float64)
     yield sample(Arg((2, 3), int64), 0, dtype=float64)
-    yield bad(DimensionError, "dim", Arg((2, 3)), 2)
+    yield bad(DimensionError, "softmax: dimension 2 is outside", Arg((2, 3)), 2)
     yield bad(DTypeError, "softmax: expected a floating-point tensor", Arg((2, 3), int64), 1)
 
 
@@ -93,6 +94,7 @@ def _() -> Iterator[Sample]:
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """``input − log Σ exp(input)`` along ``dim``, without overflow or cancellation."""
     wanted = _floating("log_softmax", input, dtype)
+    layout.normalize_dim("log_softmax", dim, input.ndim)
     x = widen(input, dtype)
     if x.numel() != 0:
         x = x - x.amax(dim, keepdim=True)
@@ -123,7 +125,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4), layout="transposed"), -2)
     yield sample(Arg(()), 0)
     yield sample(Arg((2, 0)), 1)
-    yield bad(DimensionError, "dim", Arg((2, 3)), -3)
+    yield bad(DimensionError, "log_softmax: dimension -3 is outside", Arg((2, 3)), -3)
     yield bad(DTypeError, "log_softmax: expected a floating-point", Arg((2, 3), int64), 1)
 
 
@@ -134,6 +136,7 @@ def logsumexp(input: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
     Integers are taken as numbers of the default dtype.
     """
     wanted = input.dtype if input.dtype.is_differentiable else get_default_dtype()
+    layout.normalize_dims("logsumexp", dim, input.ndim)
     x = widen(input, wanted)
     if x.numel() == 0:
         return x.exp().sum(dim, keepdim).log().to(wanted)
@@ -180,7 +183,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg(()), 0)
     yield sample(Arg((2, 0)), 1)
     yield sample(Arg((2, 3), int64), 1)
-    yield bad(DimensionError, "dim", Arg((2, 3)), 2)
+    yield bad(DimensionError, "logsumexp: dimension 2 is outside", Arg((2, 3)), 2)
 
 
 @composite(public=False)

@@ -15,14 +15,14 @@ import numpy as np
 from tensorplay.core import dtypes
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
-from tensorplay.core.errors import ArgumentValueError, DTypeError
+from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.core.random import Generator, default_generator
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
 from tensorplay.ops.library.parts import select
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Sizes
+from tensorplay.ops.signature import Sizes, checked_sizes, to_sizes
 from tensorplay.ops.values import Linear, Raw, Value
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def rand(
     generator: Generator | None = None,
 ) -> Tensor:
     """Uniform random numbers in [0, 1)."""
+    checked_sizes("rand", size)
     seed, offset = _state(generator)
     return _placed(uniform_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
 
@@ -143,6 +144,7 @@ def randn(
     generator: Generator | None = None,
 ) -> Tensor:
     """Standard normal random numbers."""
+    checked_sizes("randn", size)
     seed, offset = _state(generator)
     return _placed(normal_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
 
@@ -155,13 +157,14 @@ def randint(
     """Random integers in `[low, high)`: `randint(low, high, size)` or `randint(high, size)`."""
     if size is None:
         low, high, size = 0, low, high
-    if not isinstance(high, int) or low >= high:
+    if not isinstance(high, (int, np.integer)) or low >= high:
         msg = f"randint: expected low < high, found {low} and {high}"
         raise ArgumentValueError(msg)
-    shape: Any = size
+    shape = to_sizes(size)
+    checked_sizes("randint", shape)
     seed, offset = _state(generator)
     return _placed(
-        integers_from(seed, offset, tuple(shape), low, high, dtype or dtypes.int64), device
+        integers_from(seed, offset, shape, int(low), int(high), dtype or dtypes.int64), device
     )
 
 
@@ -283,7 +286,9 @@ def _like_samples() -> Iterator[Sample]:
 def _randint_samples() -> Iterator[Sample]:
     yield sample(5, (3,))
     yield sample(-2, 5, (3,))
+    yield sample(np.int64(0), np.int32(5), 3)
     yield bad(ArgumentValueError, "low < high", 5, 5, (3,))
+    yield bad(ShapeError, "randint: sizes must not be negative", 0, 5, (-2,))
 
 
 @randperm.sample
