@@ -177,15 +177,15 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 _INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-def _quantile(  # noqa: PLR0913  # what both operators take
+def _quantile(
     name: str,
     input: Tensor,
-    q: Any,
+    q: Any,  # noqa: ANN401  # a number or a tensor
     dim: int | None,
     keepdim: bool,
     how: str,
     *,
-    ignore_nan: bool,  # noqa: ANN401
+    ignore_nan: bool,
 ) -> Tensor:
     """Sorted rows, read at `q * (count - 1)`, between two elements where that is no integer."""
     if not input.dtype.is_floating_point:
