@@ -512,6 +512,9 @@ def scaled_dot_product_attention(
 ) -> Tensor: ...
 def scatter(input: Tensor, dim: _int, index: Tensor, src: _Operand) -> Tensor: ...
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
+def scatter_reduce(
+    input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...
+) -> Tensor: ...
 def searchsorted(
     sorted_sequence: Tensor,
     input: _Operand,
@@ -863,6 +866,7 @@ __all__ = [
     "scaled_dot_product_attention",
     "scatter",
     "scatter_add",
+    "scatter_reduce",
     "searchsorted",
     "select",
     "select_scatter",

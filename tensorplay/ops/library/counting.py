@@ -93,7 +93,7 @@ def searchsorted(
     if side == "left" and right:
         raise ArgumentValueError("searchsorted: side='left' contradicts right=True")
     keys = sorted_sequence if sorter is None else sorted_sequence.gather(-1, sorter)
-    asked = input if is_tensor(input) else tp.full((), input, dtype=keys.dtype)
+    asked = input if is_tensor(input) else tp.zeros((), dtype=keys.dtype) + input
     found: Tensor = tp.insertion_places(keys, asked, out_int32, right or side == "right")
     return found
 

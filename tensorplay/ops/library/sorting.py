@@ -201,7 +201,7 @@ def _quantile(
             )
         asked = q.reshape(-1)
     elif 0 <= q <= 1:
-        asked = tp.full((1,), q, dtype=input.dtype)
+        asked = tp.ones((1,), dtype=input.dtype) * q
     else:
         raise ArgumentValueError(f"{name}: q must lie in [0, 1], found {q}")
     place = 0 if dim is None else layout.normalize_dim(name, dim, input.ndim)
