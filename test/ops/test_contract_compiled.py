@@ -13,7 +13,12 @@ import tensorplay as tp
 from tensorplay.ops.kinds import Index, Pointwise, View
 
 # Their result's shape depends on data, or they return memory that nobody wrote.
-NOT_COMPILED = frozenset({"nonzero", "empty", "empty_like", "new_empty"})
+NOT_COMPILED = frozenset(
+    {
+        "nonzero", "masked_select", "bincount", "unique", "unique_parts",
+        "empty", "empty_like", "new_empty",
+    }
+)  # fmt: skip
 OPERATORS = [each for each in operators() if each.name not in NOT_COMPILED]
 
 

@@ -1,0 +1,296 @@
+"""Reductions made of reductions: sums that leave NaN out, norms, moments in pairs; differences and integrals along a dimension.
+
+>>> import tensorplay as tp
+>>> tp.nansum(tp.tensor([1.0, float("nan"), 2.0]))
+tensor(3.)
+>>> tp.vector_norm(tp.tensor([3.0, 4.0]))
+tensor(5.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tensorplay.core import dtypes, layout
+from tensorplay.core.dtypes import DType, Number
+from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError, ShapeError
+from tensorplay.ops.declare import composite
+from tensorplay.ops.registry import tp
+from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import Dims
+
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
+# ---- without NaN --------------------------------------------------------------------------------------
+
+
+@composite(method=True)
+def nansum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum over dimensions (all by default), NaN counted as 0; bool and integers sum to int64."""
+    numbers = input.masked_fill(input.isnan(), 0) if input.dtype.is_floating_point else input
+    return numbers.sum(dim, keepdim, dtype=dtype)
+
+
+@composite(method=True)
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The mean over dimensions (all by default) of the elements that are not NaN; NaN where all are.
+
+    Only floating-point tensors (`DTypeError`).
+    """
+    if not input.dtype.is_floating_point:
+        raise DTypeError(
+            f"nanmean: expected a floating-point tensor, found {input.dtype}; convert with .float()"
+        )
+    result = dtype or input.dtype
+    total = nansum(input, dim, keepdim, dtype=result.compute)
+    count = input.isnan().logical_not().sum(dim, keepdim)
+    return (total / count).to(result)
+
+
+# ---- pairs ----------------------------------------------------------------------------------------------
+
+
+class Extremes(NamedTuple):
+    """The least and the largest element."""
+
+    min: Tensor
+    max: Tensor
+
+
+@composite(method=True)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # two tensors
+    """`(min, max)` along a dimension or of all elements; NaN wins, equal elements share the gradient."""
+    return Extremes(tp.amin(input, dim, keepdim), tp.amax(input, dim, keepdim))
+
+
+@composite()
+def var_mean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
+) -> Any:  # noqa: ANN401
+    """`(variance, mean)` over dimensions (all by default), as `var` and `mean` give them."""
+    return tp.var(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
+
+
+@composite()
+def std_mean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
+) -> Any:  # noqa: ANN401
+    """`(standard deviation, mean)` over dimensions (all by default), as `std` and `mean` give them."""
+    return tp.std(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
+
+
+# ---- norms ----------------------------------------------------------------------------------------------
+
+
+def _root(total: Tensor, order: float) -> Tensor:
+    """The root of a sum of powers; where the sum is 0 so are the root and its derivative."""
+    zero = total == 0
+    safe = total.masked_fill(zero, 1)
+    root = safe.sqrt() if order == 2 else safe.pow(1 / order)
+    return root.masked_fill(zero, 0)
+
+
+@composite()
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """`(Σ |x|**ord) ** (1 / ord)` over dimensions (all by default).
+
+    `ord` 0 counts what is not 0, `inf` and `-inf` are the largest and the least magnitude. The
+    derivative at 0 is 0. Half types are computed in float32 and round once. Only floating-point
+    tensors (`DTypeError`).
+    """
+    result = dtype or x.dtype
+    if not x.dtype.is_floating_point or not result.is_floating_point:
+        raise DTypeError(
+            f"vector_norm: expected a floating-point tensor, found {x.dtype}; convert with .float()"
+        )
+    wide = x.to(result.compute)
+    if ord == 2:
+        return _root((wide * wide).sum(dim, keepdim), 2).to(result)
+    size = wide.abs()
+    if math.isinf(ord):
+        found: Tensor = tp.amax(size, dim, keepdim) if ord > 0 else tp.amin(size, dim, keepdim)
+    elif ord == 0:
+        found = (wide != 0).to(wide.dtype).sum(dim, keepdim)
+    elif ord == 1:
+        found = size.sum(dim, keepdim)
+    else:
+        found = _root(_powers(size, ord).sum(dim, keepdim), ord)
+    return found.to(result)
+
+
+def _powers(size: Tensor, order: float) -> Tensor:
+    """Magnitudes to a power; at 0 a positive power has the derivative 0."""
+    if order < 0:
+        return size.pow(order)
+    zero = size == 0
+    return size.masked_fill(zero, 1).pow(order).masked_fill(zero, 0)
+
+
+@composite(method=True)
+def norm(
+    input: Tensor,
+    p: object = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The `p`-norm of the elements over dimensions (all by default); "fro" and None are 2. See `vector_norm`.
+
+    Another word is refused (`ArgumentValueError`).
+    """
+    if p is None or p == "fro":
+        p = 2
+    if not isinstance(p, (int, float)):
+        raise ArgumentValueError(f"norm: p must be a number or 'fro', found {p!r}")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+# ---- along a dimension --------------------------------------------------------------------------------
+
+
+@composite(method=True)
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
+
+    `prepend` and `append` are joined to the input first. A 0-d tensor (`DimensionError`) and a
+    negative `n` (`ArgumentValueError`) are refused.
+    """
+    place = layout.normalize_dim("diff", dim, input.ndim)
+    if not input.ndim:
+        raise DimensionError("diff: a 0-d tensor has no dimension")
+    if n < 0:
+        raise ArgumentValueError(f"diff: n must not be negative, found {n}")
+    parts = [each for each in (prepend, input, append) if each is not None]
+    found: Tensor = tp.cat(parts, place) if len(parts) > 1 else input
+    if n == 0:
+        return found.clone()
+    for _ in range(min(n, found.shape[place])):
+        left = max(found.shape[place] - 1, 0)
+        later, earlier = (
+            found.narrow(place, min(1, found.shape[place]), left),
+            found.narrow(place, 0, left),
+        )
+        found = later.logical_xor(earlier) if input.dtype is dtypes.bool_ else later - earlier
+    return found
+
+
+def _panels(name: str, y: Tensor, x: Tensor | None, dx: Number, dim: int) -> tuple[Tensor, int]:
+    """The areas between neighbours."""
+    place = layout.normalize_dim(name, dim, y.ndim)
+    if not y.ndim:
+        raise DimensionError(f"{name}: a 0-d tensor has no dimension")
+    left = max(y.shape[place] - 1, 0)
+    heights = y.narrow(place, min(1, y.shape[place]), left) + y.narrow(place, 0, left)
+    if x is None:
+        return heights * (dx / 2), place
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[place]:
+            raise ShapeError(f"{name}: {x.shape[0]} places x for {y.shape[place]} values y")
+        x = x.reshape([-1 if d == place else 1 for d in range(y.ndim)])
+        return diff(x, 1, place) * heights / 2, place
+    return diff(x, 1, place - y.ndim) * heights / 2, place
+
+
+@composite()
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The integral of `y` along `dim` by the trapezoidal rule: `Σ (x[i+1] - x[i]) * (y[i] + y[i+1]) / 2`.
+
+    Without `x` the values stand `dx` apart; a 1-d `x` holds the places along `dim`.
+    """
+    areas, place = _panels("trapezoid", y, x, dx, dim)
+    return areas.sum(place)
+
+
+@composite()
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1
+) -> Tensor:
+    """The integrals of `trapezoid` up to each place but the first."""
+    areas, place = _panels("cumulative_trapezoid", y, x, dx, dim)
+    return areas.cumsum(place)
+
+
+# ---- samples --------------------------------------------------------------------------------------------
+
+
+@nansum.sample
+@nanmean.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    yield sample(Arg((3, 4, 5), layout="transposed"), (0, 2), True)
+    yield sample(Arg((2, 3), values=[[1.0, math.nan, 2.0], [math.nan] * 3]), 1)
+    yield sample(Arg((3, 4)), 0, dtype=dtypes.float64)
+    yield sample(Arg((3, 4), dtypes.bfloat16), 1)
+    yield bad(DimensionError, "dimension 2", Arg((3, 4)), 2)
+
+
+@aminmax.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    yield sample(Arg((3, 4), layout="transposed"), dim=1, keepdim=True)
+    yield sample(Arg((5,), dtypes.int32, low=-9, high=9), dim=0)
+    yield bad(ArgumentValueError, "empty", Arg((0, 3)), dim=0)
+
+
+@var_mean.sample
+@std_mean.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    yield sample(Arg((3, 4), layout="transposed"), 1, True, correction=0)
+    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))
+
+
+@vector_norm.sample
+@norm.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)))
+    for order in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
+        yield sample(Arg((3, 4)), order, 1)
+    yield sample(Arg((3, 4), layout="transposed"), 2, (0, 1), True)
+    yield sample(Arg((3, 4), dtypes.bfloat16), 2, 0)
+    yield sample(Arg((3, 4)), 3, 0, dtype=dtypes.float64)
+    yield sample(Arg((3,), values=[0.0, 0.0, 0.0]), 3)
+    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))
+
+
+@diff.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 5)))
+    yield sample(Arg((4, 3), layout="transposed"), 2, 0)
+    yield sample(Arg((6,), dtypes.bool_))
+    yield sample(Arg((2, 3)), 1, -1, Arg((2, 1)), Arg((2, 2)))
+    yield sample(Arg((2, 3)), 5)
+    yield sample(Arg((3,)), 0)
+    yield bad(DimensionError, "0-d", Arg(()))
+    yield bad(ArgumentValueError, "negative", Arg((3,)), -1)
+
+
+@trapezoid.sample
+@cumulative_trapezoid.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 5)))
+    yield sample(Arg((4, 3), layout="transposed"), dx=0.5, dim=0)
+    yield sample(Arg((2, 4)), Arg((4,)))
+    yield sample(Arg((2, 4)), Arg((2, 4)), dim=0)
+    yield bad(ShapeError, "places x", Arg((2, 4)), Arg((3,)))
