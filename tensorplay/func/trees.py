@@ -3,7 +3,7 @@
 >>> import tensorplay as tp
 >>> tensors, rebuild = flatten("grad", "argument 0", {"w": tp.ones(2), "b": tp.ones(1)})
 >>> rebuild([t * 2 for t in tensors])
-{'b': tensor([2.]), 'w': tensor([2., 2.])}
+{'w': tensor([2., 2.]), 'b': tensor([2.])}
 """
 
 from __future__ import annotations
