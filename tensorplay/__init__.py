@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
     raise AttributeError(msg)
 
 
-_SUBMODULES = frozenset({"autograd", "compiler", "graph", "nn", "ops", "optim", "serialization"})
+_SUBMODULES = frozenset({"autograd", "compiler", "func", "graph", "nn", "ops", "optim", "serialization"})
 _ELSEWHERE = {
     "compile": "tensorplay.compiler.api",
     "load": "tensorplay.serialization",

@@ -1,8 +1,9 @@
-"""Automatic differentiation in reverse mode: the engine, its front doors, grad modes, `Function`.
+"""Automatic differentiation: the engine, its front doors, grad modes, `Function`; forward mode.
 
 In: tensors that require gradients, and operators with their pullbacks (`ops.gradient`). Out: nodes
 (`grad_fn`) behind every result, and gradients by `backward` and `grad`. Importing this package
-installs recording in the dispatcher and the methods below on `Tensor`.
+installs recording in the dispatcher and the methods below on `Tensor`. The submodules `forward_ad`
+and `functional` are loaded at first use.
 
 >>> import tensorplay as tp
 >>> x = tp.tensor([1.0, 2.0], requires_grad=True)
@@ -12,6 +13,9 @@ tensor([2., 4.])
 """
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
 
 from tensorplay import dispatch
 from tensorplay.autograd import methods
@@ -31,6 +35,15 @@ from tensorplay.autograd.record import on_call
 
 dispatch.install_autograd(on_call, on_write)
 methods.install()
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a submodule
+    """Load submodules at first use."""
+    if name in ("forward_ad", "functional"):
+        return importlib.import_module(f"tensorplay.autograd.{name}")
+    msg = f"module 'tensorplay.autograd' has no attribute {name!r}"
+    raise AttributeError(msg)
+
 
 __all__ = [
     "Function",

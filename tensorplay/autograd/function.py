@@ -159,6 +159,9 @@ class Function:
 
     @classmethod
     def _apply(cls, *args: Any) -> Any:  # noqa: ANN401 - as apply
+        for mode in dispatch.current_modes():
+            if isinstance(mode, TangentMode):
+                mode.check_function(cls, args)
         edges: tuple[Edge | None, ...] = ()
         if is_grad_enabled():
             edges = tuple(gradient_edge(a) if isinstance(a, Tensor) else None for a in args)
@@ -178,6 +181,14 @@ class Function:
             FunctionNode(edges, cls, ctx), ctx, args, (outcome,) if single else outcome
         )
         return outputs[0] if single else outputs
+
+
+class TangentMode(dispatch.OperatorMode):
+    """A mode of forward differentiation, which is asked before a `Function` runs."""
+
+    def check_function(self, function: type[Function], args: tuple[Any, ...]) -> None:
+        """Refuse a call whose arguments have tangents."""
+        raise NotImplementedError
 
 
 def _record(

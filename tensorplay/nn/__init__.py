@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from tensorplay.nn import functional, init
+from tensorplay.nn import functional, init, utils
 from tensorplay.nn.activations import (
     ELU,
     GELU,
@@ -86,4 +86,5 @@ __all__ = [
     "Unflatten",
     "functional",
     "init",
+    "utils",
 ]

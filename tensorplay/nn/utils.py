@@ -1,0 +1,73 @@
+"""Gradient clipping.
+
+>>> import tensorplay as tp
+>>> w = tp.nn.Parameter(tp.zeros(2))
+>>> (w * tp.tensor([3.0, 4.0])).sum().backward()
+>>> tp.nn.utils.clip_grad_norm_(w, 1.0)
+tensor(5.)
+>>> w.grad
+tensor([0.6000, 0.8000])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tensorplay.autograd import no_grad
+from tensorplay.core.errors import ArgumentValueError
+from tensorplay.functions import stack, tensor
+from tensorplay.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> Tensor:
+    """Scale all gradients in place so that their common norm is at most ``max_norm``; return the norm.
+
+    The norm is that of all gradients as one vector, before scaling; ``norm_type`` may be ``inf``.
+    They are multiplied by ``min(1, max_norm / (norm + 1e-6))``, so a NaN spreads to all of them.
+    """
+    grads = _gradients(parameters)
+    if not norm_type > 0.0:
+        raise ArgumentValueError(f"clip_grad_norm_: norm_type is above 0, got {norm_type}")
+    if not grads:
+        return tensor(0.0)
+    with no_grad():
+        sizes = [grad.detach().abs() for grad in grads]
+        if math.isinf(norm_type):
+            norm: Tensor = stack([size.max() for size in sizes if size.numel()]).max()
+        else:
+            norm = stack([(size**norm_type).sum() for size in sizes]).sum() ** (1.0 / norm_type)
+        if error_if_nonfinite and not math.isfinite(norm.item()):
+            raise ArgumentValueError(
+                f"clip_grad_norm_: the norm of the gradients is {norm.item()}; "
+                "error_if_nonfinite=False scales by it nevertheless"
+            )
+        factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+        for grad in grads:
+            grad.mul_(factor.to(grad.dtype))
+    return norm
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """Limit every element of every gradient to ``[-clip_value, clip_value]``, in place."""
+    if clip_value < 0.0:
+        raise ArgumentValueError(f"clip_grad_value_: clip_value is at least 0, got {clip_value}")
+    with no_grad():
+        for grad in _gradients(parameters):
+            grad.clamp_(-clip_value, clip_value)
+
+
+def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [each.grad for each in given if each.grad is not None]
+
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_"]
