@@ -75,7 +75,7 @@ def dense(array: Array, dtype: Any) -> Array:  # noqa: ANN401  # a NumPy dtype
 
 def symmetrized(A: Array) -> Array:
     """`(A + Aᵀ) / 2`: `A` to the bit where it is symmetric."""
-    return (A + A.swapaxes(-2, -1)) / A.dtype.type(2)
+    return np.asarray((A + A.swapaxes(-2, -1)) / A.dtype.type(2))
 
 
 def turned(A: Tensor) -> Tensor:

@@ -68,10 +68,10 @@ def _result_labels(text: str | None, equation: str, operands: list[list[str]]) -
     if text is None:
         return [*hidden, *sorted(each for each, n in counts.items() if n == 1 and each[0] != ".")]
     letters, dots = _labels(text, equation)
-    for each in letters:
-        if each not in counts or letters.count(each) > 1:
-            what = "is no subscript of an operand" if each not in counts else "stands twice"
-            msg = f"einsum: {equation!r}: {each!r} of the result {what}"
+    for letter in letters:
+        if letter not in counts or letters.count(letter) > 1:
+            what = "is no subscript of an operand" if letter not in counts else "stands twice"
+            msg = f"einsum: {equation!r}: {letter!r} of the result {what}"
             raise ArgumentValueError(msg)
     return letters if dots is None else [*letters[:dots], *hidden, *letters[dots:]]
 
@@ -114,9 +114,7 @@ def _summed(term: _Term, keep: set[str]) -> _Term:
     return _Term(term.tensor.sum(gone).to(term.tensor.dtype), labels)
 
 
-def _arranged(
-    term: _Term, groups: Sequence[Sequence[str]], sizes: dict[str, int]
-) -> Tensor:
+def _arranged(term: _Term, groups: Sequence[Sequence[str]], sizes: dict[str, int]) -> Tensor:
     """The tensor with its subscripts in groups, each group one dimension."""
     order = [term.labels.index(each) for group in groups for each in group]
     shape = []

@@ -13,7 +13,7 @@ that they have derivatives in turn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def _(grad: Tensor, input: Tensor) -> Tensor:
 
 @det.tangent
 def _(
-    operator: Operator, values: tuple[Tensor], result: Tensor, tangents: Sequence[Tensor | None]
+    operator: Operator, values: tuple[Any, ...], result: Tensor, tangents: Sequence[Tensor | None]
 ) -> Tensor | None:
     del operator, result
     tangent = tangents[0]
@@ -173,7 +173,7 @@ def _(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
 
 @linalg_cofactor.tangent
 def _(
-    operator: Operator, values: tuple[Tensor], result: Tensor, tangents: Sequence[Tensor | None]
+    operator: Operator, values: tuple[Any, ...], result: Tensor, tangents: Sequence[Tensor | None]
 ) -> Tensor | None:
     del operator
     tangent = tangents[0]
@@ -216,7 +216,7 @@ def _(grads: tuple[Tensor | None, Tensor | None], input: Tensor) -> Tensor | Non
 @slogdet.tangent
 def _(
     operator: Operator,
-    values: tuple[Tensor],
+    values: tuple[Any, ...],
     results: tuple[Tensor, Tensor],
     tangents: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, Tensor | None]:
@@ -254,7 +254,9 @@ def _solve_shape(name: str, A: TensorMeta, B: TensorMeta) -> tuple[int, ...]:
     other, rows, columns = check_matrix(name, B)
     check_dtype(name, A.dtype, B.dtype)
     if rows != order:
-        msg = f"{name}: shapes {A.shape} and {B.shape} do not fit: {order} unknowns, {rows} equations"
+        msg = (
+            f"{name}: shapes {A.shape} and {B.shape} do not fit: {order} unknowns, {rows} equations"
+        )
         raise ShapeError(msg)
     return (*layout.broadcast_shapes(name, [batch, other]), order, columns)
 
@@ -282,7 +284,7 @@ def _(grad: Tensor, A: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
 @solve_matrices.tangent
 def _(
     operator: Operator,
-    values: tuple[Tensor, Tensor],
+    values: tuple[Any, ...],
     result: Tensor,
     tangents: Sequence[Tensor | None],
 ) -> Tensor | None:
@@ -345,9 +347,7 @@ def _() -> Iterator[Sample]:
     yield bad(ShapeError, "do not fit", Arg((2, 2)), Arg((3,)))
 
 
-def _triangular_meta(
-    A: TensorMeta, B: TensorMeta, upper: bool, unitriangular: bool
-) -> TensorMeta:
+def _triangular_meta(A: TensorMeta, B: TensorMeta, upper: bool, unitriangular: bool) -> TensorMeta:
     del upper, unitriangular
     return like(A, *_solve_shape("solve_triangular", A, B))
 
@@ -390,7 +390,7 @@ def _(
 @solve_triangle.tangent
 def _(
     operator: Operator,
-    values: tuple[Tensor, Tensor, bool, bool],
+    values: tuple[Any, ...],
     result: Tensor,
     tangents: Sequence[Tensor | None],
 ) -> Tensor | None:

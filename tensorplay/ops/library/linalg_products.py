@@ -25,7 +25,7 @@ from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
 if TYPE_CHECKING:
-    from tensorplay.ops.values import Number
+    from tensorplay.core.dtypes import Number
     from tensorplay.tensor import Tensor
 
 # ---- contractions ---------------------------------------------------------------------------------
@@ -290,7 +290,15 @@ def _() -> Iterator[Sample]:
 # ---- sums of products -------------------------------------------------------------------------------
 
 
-def _scaled(name: str, ndim: tuple[int, int], input: Tensor, a: Tensor, b: Tensor, beta: Number, alpha: Number) -> Tensor:
+def _scaled(
+    name: str,
+    ndim: tuple[int, int],
+    input: Tensor,
+    a: Tensor,
+    b: Tensor,
+    beta: Number,
+    alpha: Number,
+) -> Tensor:
     """`beta * input + alpha * (a @ b)`; with beta = 0, NaN and inf of `input` do not count."""
     if (a.ndim, b.ndim) != ndim:
         msg = f"{name}: expected a {ndim[0]}-d and a {ndim[1]}-d tensor to multiply, found {a.ndim}-d and {b.ndim}-d"
@@ -306,13 +314,17 @@ def _scaled(name: str, ndim: tuple[int, int], input: Tensor, a: Tensor, b: Tenso
 
 
 @composite(method=True)
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts, and is ignored at beta = 0."""
     return _scaled("addmm", (2, 2), input, mat1, mat2, beta, alpha)
 
 
 @composite(method=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`; `input` broadcasts, and is ignored at beta = 0."""
     return _scaled("addmv", (2, 1), input, mat, vec, beta, alpha)
 
@@ -380,7 +392,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """
     if not input.ndim:
         raise ShapeError("diag_embed: expected at least one dimension, found a 0-d tensor")
-    first, second = (layout.normalize_dim("diag_embed", each, input.ndim + 1) for each in (dim1, dim2))
+    first, second = (
+        layout.normalize_dim("diag_embed", each, input.ndim + 1) for each in (dim1, dim2)
+    )
     if first == second:
         msg = f"diag_embed: dim1 and dim2 are the same dimension {first}"
         raise DimensionError(msg)

@@ -12,7 +12,7 @@ Derivatives of the values alone always come out finite.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def _tall_qr(gQ: Tensor, gR: Tensor, Q: Tensor, R: Tensor) -> Tensor:
 @linalg_qr_reduced.tangent
 def _(
     operator: Operator,
-    values: tuple[Tensor],
+    values: tuple[Any, ...],
     results: tuple[Tensor, Tensor],
     tangents: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, Tensor | None]:
@@ -235,9 +235,7 @@ def _differences(L: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @linalg_eigh.gradient("A")
-def _(
-    grads: tuple[Tensor | None, Tensor | None], results: tuple[Tensor, Tensor]
-) -> Tensor | None:
+def _(grads: tuple[Tensor | None, Tensor | None], results: tuple[Tensor, Tensor]) -> Tensor | None:
     gL, gV = grads
     L, V = results
     inner = None if gL is None else tp.diag_embed(gL)
@@ -317,9 +315,7 @@ def _square_differences(S: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @linalg_svd_reduced.gradient("A")
-def _(
-    grads: tuple[Tensor | None, ...], results: tuple[Tensor, Tensor, Tensor]
-) -> Tensor | None:
+def _(grads: tuple[Tensor | None, ...], results: tuple[Tensor, Tensor, Tensor]) -> Tensor | None:
     gU, gS, gVh = grads
     U, S, Vh = results
     inner = None if gS is None else tp.diag_embed(gS)
@@ -413,7 +409,9 @@ linalg_svdvals.sample(_matrix_samples)
 # ---- pseudoinverse, least squares, rank --------------------------------------------------------------
 
 
-def _relative(dtype: DType, rows: int, columns: int, atol: float | None, rtol: float | None) -> float:
+def _relative(
+    dtype: DType, rows: int, columns: int, atol: float | None, rtol: float | None
+) -> float:
     """PyTorch's default: max(M, N) eps, or 0 where an absolute tolerance is given."""
     if rtol is not None:
         return rtol
@@ -439,7 +437,7 @@ def linalg_pinv(A: Array, *, atol: float | None = None, rtol: float | None = Non
     dtype = float32 if A.dtype == np.float32 else float64
     U, S, Vh = lapack("pinv", np.linalg.svd, A, full_matrices=False)
     least = _relative(dtype, rows, columns, atol, rtol) * S.max(-1, keepdims=True, initial=0)
-    kept = S > np.maximum(least, atol or 0.0)
+    kept = np.maximum(least, atol or 0.0) < S
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(A.dtype)
     return dense((Vh.swapaxes(-2, -1) * inverse[..., None, :]) @ U.swapaxes(-2, -1), A.dtype)
 
@@ -457,7 +455,7 @@ def _(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
 
 @linalg_pinv.tangent
 def _(
-    operator: Operator, values: tuple[Tensor, object, object], result: Tensor,
+    operator: Operator, values: tuple[Any, ...], result: Tensor,
     tangents: Sequence[Tensor | None],
 ) -> Tensor | None:  # fmt: skip
     del operator
@@ -504,7 +502,9 @@ def _() -> Iterator[Sample]:
 
 
 @composite(public=False)
-def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
+def linalg_matrix_rank(
+    A: Tensor, *, atol: float | None = None, rtol: float | None = None
+) -> Tensor:
     """How many singular values exceed max(atol, rtol · the largest), int64 (...).
 
     By default rtol is max(M, N) eps, or 0 where `atol` is given.
@@ -514,7 +514,8 @@ def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | No
     if not S.shape[-1]:
         return S.to(int64).sum(-1)
     relative = _relative(A.dtype, rows, columns, atol, rtol)
-    return (S > (S.amax(-1, keepdim=True) * relative).clamp(atol or 0.0)).sum(-1)
+    least = (S.amax(-1, keepdim=True) * relative).clamp(atol or 0.0)
+    return (least < S).sum(-1)
 
 
 @linalg_matrix_rank.sample
