@@ -89,7 +89,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
     raise AttributeError(msg)
 
 
-_SUBMODULES = frozenset({"autograd", "compiler", "func", "graph", "nn", "ops", "optim", "serialization"})
+_SUBMODULES = frozenset(
+    {"autograd", "compiler", "func", "graph", "linalg", "nn", "ops", "optim", "serialization"}
+)
 _ELSEWHERE = {
     "compile": "tensorplay.compiler.api",
     "load": "tensorplay.serialization",

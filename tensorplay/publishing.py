@@ -17,6 +17,7 @@ from tensorplay.queries import (
     broadcast_shapes,
     broadcast_tensors,
     can_cast,
+    einsum,
     equal,
     numel,
     result_type,
@@ -89,8 +90,8 @@ PLAIN: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, equal, from_dlpack, from_numpy,
-            is_tensor, numel, result_type,
+            allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack,
+            from_numpy, is_tensor, numel, result_type,
         )
     },
 }  # fmt: skip

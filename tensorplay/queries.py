@@ -42,6 +42,17 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(tp.expand(each, shape) for each in tensors)
 
 
+def einsum(equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
+    """The sum of products that `equation` describes; operands one by one or in one sequence.
+
+    See `tensorplay.ops.tp.einsum` for the notation.
+    """
+    first = operands[0] if len(operands) == 1 else operands
+    given = operands if isinstance(first, Tensor) else first
+    result: Tensor = tp.einsum(equation, given)
+    return result
+
+
 def result_type(input: Tensor | Number, other: Tensor | Number) -> DType:
     """The dtype of an arithmetic operator's result."""
     dimensioned: list[DType] = []

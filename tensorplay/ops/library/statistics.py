@@ -1,10 +1,8 @@
-"""Reductions made of reductions: sums that leave NaN out, norms, moments in pairs; differences and integrals along a dimension.
+"""Reductions made of reductions: sums that leave NaN out, moments in pairs; differences and integrals along a dimension.
 
 >>> import tensorplay as tp
 >>> tp.nansum(tp.tensor([1.0, float("nan"), 2.0]))
 tensor(3.)
->>> tp.vector_norm(tp.tensor([3.0, 4.0]))
-tensor(5.)
 """
 
 from __future__ import annotations
@@ -84,80 +82,6 @@ def std_mean(
 ) -> Any:  # noqa: ANN401
     """`(standard deviation, mean)` over dimensions (all by default), as `std` and `mean` give them."""
     return tp.std(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
-
-
-# ---- norms ----------------------------------------------------------------------------------------------
-
-
-def _root(total: Tensor, order: float) -> Tensor:
-    """The root of a sum of powers; where the sum is 0 so are the root and its derivative."""
-    zero = total == 0
-    safe = total.masked_fill(zero, 1)
-    root = safe.sqrt() if order == 2 else safe.pow(1 / order)
-    return root.masked_fill(zero, 0)
-
-
-@composite()
-def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-) -> Tensor:
-    """`(Σ |x|**ord) ** (1 / ord)` over dimensions (all by default).
-
-    `ord` 0 counts what is not 0, `inf` and `-inf` are the largest and the least magnitude. The
-    derivative at 0 is 0. Half types are computed in float32 and round once. Only floating-point
-    tensors (`DTypeError`).
-    """
-    result = dtype or x.dtype
-    if not x.dtype.is_floating_point or not result.is_floating_point:
-        raise DTypeError(
-            f"vector_norm: expected a floating-point tensor, found {x.dtype}; convert with .float()"
-        )
-    wide = x.to(result.compute)
-    if ord == 2:
-        return _root((wide * wide).sum(dim, keepdim), 2).to(result)
-    size = wide.abs()
-    if math.isinf(ord):
-        found: Tensor = tp.amax(size, dim, keepdim) if ord > 0 else tp.amin(size, dim, keepdim)
-    elif ord == 0:
-        found = (wide != 0).to(wide.dtype).sum(dim, keepdim)
-    elif ord == 1:
-        found = size.sum(dim, keepdim)
-    else:
-        found = _root(_powers(size, ord).sum(dim, keepdim), ord)
-    return found.to(result)
-
-
-def _powers(size: Tensor, order: float) -> Tensor:
-    """Magnitudes to a power; at 0 a positive power has the derivative 0."""
-    if order < 0:
-        return size.pow(order)
-    zero = size == 0
-    return size.masked_fill(zero, 1).pow(order).masked_fill(zero, 0)
-
-
-@composite(method=True)
-def norm(
-    input: Tensor,
-    p: object = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-) -> Tensor:
-    """The `p`-norm of the elements over dimensions (all by default); "fro" and None are 2. See `vector_norm`.
-
-    Another word is refused (`ArgumentValueError`).
-    """
-    if p is None or p == "fro":
-        p = 2
-    if not isinstance(p, (int, float)):
-        raise ArgumentValueError(f"norm: p must be a number or 'fro', found {p!r}")
-    return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
 # ---- along a dimension --------------------------------------------------------------------------------
@@ -258,19 +182,6 @@ def _() -> Iterator[Sample]:
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4)))
     yield sample(Arg((3, 4), layout="transposed"), 1, True, correction=0)
-    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))
-
-
-@vector_norm.sample
-@norm.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((3, 4)))
-    for order in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
-        yield sample(Arg((3, 4)), order, 1)
-    yield sample(Arg((3, 4), layout="transposed"), 2, (0, 1), True)
-    yield sample(Arg((3, 4), dtypes.bfloat16), 2, 0)
-    yield sample(Arg((3, 4)), 3, 0, dtype=dtypes.float64)
-    yield sample(Arg((3,), values=[0.0, 0.0, 0.0]), 3)
     yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))
 
 
