@@ -239,6 +239,11 @@ class Pointwise(Kind):
         if not dimensioned and not zero_dim and not numbers:
             return dtypes.get_default_dtype()
         found = dtypes.result_type(dimensioned, zero_dim, numbers)
+        if not (dimensioned or zero_dim) and self.result is not None:
+            # A number alone is what the result can hold of it: `full((), 0.1, dtype=float64)` is 0.1.
+            asked = self._declared_result(values)
+            if asked.kind == found.kind:
+                return asked
         if self.promotion is FLOAT and found.kind in "biu":
             return dtypes.get_default_dtype()
         return found
