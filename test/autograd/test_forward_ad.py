@@ -17,7 +17,8 @@ from tensorplay.core.errors import (
 from tensorplay.ops.samples import Arg
 
 STEP = 1e-6
-NO_DIFFERENCE = {"nextafter", "empty_like"}  # the derivative is not that of rounding, or of nothing
+# Their derivative is not that of rounding, or of nothing, or the values are told apart, not computed.
+NO_DIFFERENCE = {"nextafter", "empty_like", "unique"}
 DIFFERENTIABLE = [
     each
     for each in operators()

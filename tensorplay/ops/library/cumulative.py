@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import DType, Number, bfloat16, float64, int32, int64
+from tensorplay.core.dtypes import DType, bfloat16, float64, int32, int64
 from tensorplay.core.errors import DimensionError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
@@ -37,15 +37,14 @@ class Running(NamedTuple):
     indices: Tensor
 
 
-def _doubled(
-    x: Tensor, dim: int, neutral: Number, combine: Callable[[Tensor, Tensor], Tensor]
-) -> Tensor:
+def _doubled(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """Combine each element with all before it, doubling the distance."""
     count = x.shape[dim]
     distance = 1
     while distance < count:
-        rim = tp.full_like(x.narrow(dim, 0, distance), neutral)
-        x = combine(x, tp.cat([rim, x.narrow(dim, 0, count - distance)], dim))
+        rest = count - distance
+        later = combine(x.narrow(dim, distance, rest), x.narrow(dim, 0, rest))
+        x = tp.cat([x.narrow(dim, 0, distance), later], dim)
         distance = distance * 2
     return x
 
@@ -62,7 +61,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     wide = input.to(result).to(result.compute)
     if not input.ndim:
         return wide.to(result, copy=True)
-    return _doubled(wide.contiguous(), place, 1, lambda a, b: a * b).to(result, copy=True)
+    return _doubled(wide.contiguous(), place, lambda a, b: a * b).to(result, copy=True)
 
 
 @composite(method=True)
@@ -78,7 +77,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     wide = input.to(input.dtype.compute)
     if not input.ndim:
         return wide.to(input.dtype, copy=True)
-    return _doubled(wide.contiguous(), place, -math.inf, tp.logaddexp).to(input.dtype, copy=True)
+    return _doubled(wide.contiguous(), place, tp.logaddexp).to(input.dtype, copy=True)
 
 
 # ---- extremes -----------------------------------------------------------------------------------------
