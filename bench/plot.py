@@ -91,7 +91,7 @@ def draw_roofline(
     )
     axes.set(ylabel="GB/s (inputs once + outputs once)", ylim=(0, None))
     axes.set_xticks(range(len(rows)), list(rows))
-    axes.legend()
+    axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     figure.tight_layout()
     figure.savefig(target, dpi=120)
 

@@ -65,6 +65,32 @@ def test_a_changed_list_item_and_dict_value_are_seen(run):
     expect(g(x), [5.0], "float32")
 
 
+def test_a_set_that_grows_is_seen(run):
+    chosen, inside = {1}, [{1}]
+    f = run(lambda x: x * (3.0 if 2 in chosen else 1.0) + (5.0 if 2 in inside[0] else 0.0))
+    x = tensor_of([1.0])
+    expect(f(x), [1.0], "float32")
+    chosen.add(2)
+    expect(f(x), [3.0], "float32")
+    inside[0].add(2)
+    expect(f(x), [8.0], "float32")
+    chosen.discard(2)
+    expect(f(x), [6.0], "float32")
+
+
+def test_replaced_defaults_are_seen(run):
+    def f(x, k=1.0, *, m=0.0):
+        return x * k + m
+
+    g = run(f)
+    x = tensor_of([2.0])
+    expect(g(x), [2.0], "float32")
+    f.__defaults__ = (3.0,)
+    expect(g(x), [6.0], "float32")
+    f.__kwdefaults__["m"] = 1.0
+    expect(g(x), [7.0], "float32")
+
+
 def test_a_changed_module_attribute_is_seen(run):
     place = types.ModuleType("place")
     place.helper = lambda x: x + 1

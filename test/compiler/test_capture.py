@@ -3,8 +3,10 @@
 import collections
 import dataclasses
 import operator
+import random
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from checks import expect, tensor_of
 
@@ -476,6 +478,19 @@ def test_hooks_inside_are_refused(name):
         return y.sin()
 
     assert "on what it returns" in refusal(f, tensor_of([1.0]).requires_grad_())
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.random])
+def test_draws_of_other_modules_are_refused(draw):
+    """They would be constants. Nothing is drawn by the attempt."""
+    random.seed(0)
+    np.random.seed(0)
+    first = draw()
+    random.seed(0)
+    np.random.seed(0)
+    message = refusal(lambda x: x * draw(), tensor_of([1.0]))
+    assert "it draws numbers of the module" in message
+    assert draw() == first
 
 
 def test_addresses_are_refused():

@@ -13,6 +13,7 @@ assigns. Anything else that the function did to Python objects has happened once
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CoroutineType, GeneratorType
 from typing import Any
@@ -49,7 +50,7 @@ def capture(
     copies = _Copies(stand_ins)
     places = _Watch(environment)
     try:
-        with mode, _kept_state():
+        with mode, _kept_state(), _no_draws():
             result = function(*copies.of(args), **copies.of(kwargs))
     except BaseException:
         with contextlib.suppress(CaptureError):
@@ -99,6 +100,45 @@ def _kept_state() -> Iterator[None]:
     finally:
         dispatch.pop_grad_mode(token)
         default_generator.set_state(state)
+
+
+@contextlib.contextmanager
+def _no_draws() -> Iterator[None]:
+    """Refuse draws from the generators of Python and NumPy: they would happen once, at capture."""
+    generators = [_Generator(name) for name in ("random", "numpy.random") if name in sys.modules]
+    yield
+    for generator in generators:
+        if generator.was_used():
+            generator.restore()
+            raise capture_error(
+                f"it draws numbers of the module {generator.name}, which would happen once, now: draw "
+                "tensors with tensorplay.rand and its like, or pass the numbers as arguments",
+                None,
+            )
+
+
+class _Generator:
+    """The global generator of a module, and its state when the capture began."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._module: Any = sys.modules[name]  # not imported here: most programs don't need it
+        self._before = self._state()
+
+    def was_used(self) -> bool:
+        """Whether a number was drawn since."""
+        return bool(self._state() != self._before)
+
+    def restore(self) -> None:
+        """Undo the draws."""
+        put = "setstate" if self.name == "random" else "set_state"
+        getattr(self._module, put)(self._before)
+
+    def _state(self) -> Any:  # noqa: ANN401  # the module's own form
+        if self.name == "random":
+            return self._module.getstate()
+        kind, words, *rest = self._module.get_state()
+        return kind, words.tolist(), *rest
 
 
 class _Copies:

@@ -44,6 +44,7 @@ from tensorplay.compiler.capture.places import (
     FactKind,
     Place,
     PlaceKind,
+    as_it_is,
     expected_items,
 )
 from tensorplay.core.device import Device
@@ -197,9 +198,11 @@ class _Surveyor:
         cells = function.__closure__ or ()
         for key, cell in zip(function.__code__.co_freevars, cells, strict=True):
             self.look(Place("cell", cell, key, key))
-        for value in (function.__defaults__, function.__kwdefaults__):
-            if value:
-                self.pending.append((value, f"the defaults of {name}", None))
+        for key in ("__defaults__", "__kwdefaults__"):
+            if _is_ours(function):
+                self.pending.append((getattr(function, key), f"the defaults of {name}", None))
+            else:
+                self.look(Place("attribute", function, key, f"the defaults of {name}"))
         self.pending.append((getattr(function, "__wrapped__", None), name, None))
         if not _is_ours(function):
             for key in sorted(names.globals & function.__globals__.keys()):
@@ -287,7 +290,7 @@ def _fact_of(place: Place, value: object) -> Fact:
     if isinstance(value, np.ndarray) and value.nbytes <= _SMALL_ARRAY:
         return Fact(place, "equals", value.copy())
     kind: FactKind = "equals" if isinstance(value, _BY_VALUE) else "is"
-    return Fact(place, kind, value)
+    return Fact(place, kind, as_it_is(value))
 
 
 def _key_text(key: object) -> str:

@@ -157,7 +157,12 @@ class Fact(NamedTuple):
 def expected_items(value: object) -> tuple[object, ...]:
     """Return what an `items` fact expects of a container that looks like this one now."""
     items = items_of(value) or ()
-    return tuple(ANY_TENSOR if isinstance(item, TensorBase) else item for item in items)
+    return tuple(ANY_TENSOR if isinstance(item, TensorBase) else as_it_is(item) for item in items)
+
+
+def as_it_is(value: object) -> object:
+    """Return a value that stays as this one is now: a set as a copy of it, which can't change."""
+    return set(value) if type(value) is set else value
 
 
 def items_of(value: object) -> tuple[object, ...] | None:
