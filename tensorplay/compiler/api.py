@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tensorplay import _C
 from tensorplay.compiler.backends import find_backend
 from tensorplay.compiler.driver import Request, Specialization
-from tensorplay.compiler.options import resolve_options
+from tensorplay.compiler.options import Options, resolve_options
 from tensorplay.compiler.specialize.compiled_function import ALL, STATE, CompiledFunction
 from tensorplay.compiler.statistics import reset_counts
 from tensorplay.compiler.target import host_target
@@ -33,6 +33,11 @@ class Compiled(CompiledFunction):
     """What `tp.compile` returns for a function."""
 
     __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the function; the copy compiles it anew."""
+        request = self.request
+        return _again, (self.function, request.backend.name, request.options, request.strict_native)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:  # noqa: ANN401  # the function's
         """Return every stage of compiling a call with these arguments. Nothing is run."""
@@ -124,23 +129,30 @@ def compile(
         raise ArgumentValueError(
             "compile: dynamic=True isn't available: each combination of sizes is compiled for itself"
         )
+    resolved = resolve_options(mode, options)
+
+    def decorate(function: Any) -> Any:  # noqa: ANN401  # any callable
+        return _again(function, backend, resolved, strict_native)
+
+    find_backend(backend)
+    return decorate if function is None else decorate(function)
+
+
+def _again(function: Any, backend: str, options: Options, strict_native: bool) -> Any:  # noqa: ANN401
+    """Compile a function or a module on this machine, as one was asked for, perhaps on another."""
     request = Request(
         backend=find_backend(backend),
-        options=resolve_options(mode, options),
+        options=options,
         strict_native=strict_native,
         target=host_target(_C.get_num_threads()),
     )
-
-    def decorate(function: Any) -> Any:  # noqa: ANN401  # any callable
-        if isinstance(function, CompiledFunction):
-            function = function.function
-        if not callable(function):
-            raise ArgumentError(f"compile: expected a function or a module, not {function!r}")
-        if isinstance(getattr(function, "_parameters", None), dict):
-            return CompiledModule(function, request)
-        return Compiled(function, request)
-
-    return decorate if function is None else decorate(function)
+    if isinstance(function, CompiledFunction):
+        function = function.function
+    if not callable(function):
+        raise ArgumentError(f"compile: expected a function or a module, not {function!r}")
+    if isinstance(getattr(function, "_parameters", None), dict):
+        return CompiledModule(function, request)
+    return Compiled(function, request)
 
 
 def reset() -> None:

@@ -1,5 +1,7 @@
 """`tp.compile` itself: decorators, modules, methods, modes, options, backends, fallback, statistics."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -253,3 +255,49 @@ def test_compiled_functions_run_in_threads():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+class Scaled(nn.Module):
+    """A module with a compiled part."""
+
+    def __init__(self):
+        super().__init__()
+        self.part = tp.compile(nn.Linear(3, 2), strict_native=True)
+        self.factor = 2.0
+
+    def forward(self, x):
+        return self.part(x) * self.factor
+
+
+def doubled(x):
+    return x * 2
+
+
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))  # noqa: S301  # our own bytes
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, pickled])
+def test_copies_are_compiled_and_independent(duplicate):
+    for module in (tp.compile(Scaled(), backend="aot_eager"), Scaled()):
+        x = tp.ones(2, 3)
+        right = module(x).tolist()
+        twin = duplicate(module)
+        assert type(twin) is type(module)
+        assert isinstance(twin, nn.Module)
+        assert twin(x).tolist() == right
+        with tp.no_grad():
+            twin.part.weight.zero_()
+        assert module(x).tolist() == right
+        assert twin.part.request == module.part.request
+        assert list(twin.state_dict()) == list(module.state_dict())
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_of_functions(duplicate):
+    f = tp.compile(doubled, strict_native=True)
+    twin = duplicate(f)
+    assert twin is not f
+    assert twin.function is doubled
+    expect(twin(tensor_of([1.0])), [2.0], "float32")
+    expect(pickled(f)(tensor_of([3.0])), [6.0], "float32")
