@@ -14,7 +14,7 @@ library, NumPy, or our own functions; it does enter objects of our own classes (
 >>> scale = [3]
 >>> environment = survey([(lambda x: math.sqrt(x) * scale[0], "f")])
 >>> sorted(fact.place.name for fact in environment.facts)
-['math', 'scale', 'scale']
+['math', 'scale', 'scale', 'the defaults of f', 'the defaults of f']
 """
 
 from __future__ import annotations
