@@ -1,5 +1,7 @@
 """Regions: writes, aliases, gradients of any order, budgets, backward programs compiled when needed."""
 
+import weakref
+
 import numpy as np
 import pytest
 from checks import assert_same, expect, tensor_of, to_array
@@ -470,6 +472,29 @@ def test_second_derivatives_draw_no_new_random_numbers(compile):
     assert 0 < kept.sum() < 64
     assert np.array_equal(to_array(g) != 0, kept)
     assert np.array_equal(to_array(h), np.where(kept, 8.0, 0.0))
+
+
+def test_inputs_that_no_derivative_needs_are_let_go():
+    """A chain of compiled functions keeps what eager keeps, not every value in between."""
+    shift = tp.compile(lambda x, k: x * 2 + k, backend="aot_eager")
+    x, k = tensor_of([1.0, 2.0]).requires_grad_(), tensor_of([1.0])
+    between = x * 1
+    there = weakref.ref(between)
+    y = shift(between, k)
+    del between
+    assert there() is None
+    k.add_(1)  # nor does it matter that this one changes
+    (g,) = tp.autograd.grad((y * y).sum(), x, create_graph=True)
+    expect(g.detach(), [12.0, 20.0], "float32")
+    expect(tp.autograd.grad(g.sum(), x)[0], [8.0, 8.0], "float32")
+
+
+def test_derivatives_that_read_nothing(compile):
+    """The gradient is the tangent itself, which is differentiated in its own right."""
+    f = compile(lambda x: x + 1)
+    x = tensor_of([2.0]).requires_grad_()
+    (g,) = tp.autograd.grad((f(x) ** 3).sum(), x, create_graph=True)
+    expect(tp.autograd.grad(g.sum(), x)[0], [18.0], "float32")
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "stax"])

@@ -8,7 +8,7 @@ results of a region that is traced from the joint graph and can be differentiate
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tensorplay.compiler.aot.joint_graph import JointGraph
@@ -65,15 +65,19 @@ class Gradients:
         tangents = set(joint.tangents)
         primals = {node: number for number, node in enumerate(joint.primals)}
         outputs = {node: number for number, node in enumerate(self.partition.forward_outputs)}
-        wanted = [
-            *self.partition.backward_inputs,
-            *self.recorded_inputs[len(primals) + len(tangents) :],
-        ]
+        states = [node for node in self.recorded_inputs if node.op != "placeholder"]
+        wanted = [*self.partition.backward_inputs, *states]
         self.saved_nodes = [node for node in dict.fromkeys(wanted) if node not in tangents]
         self._saved = [
             (True, primals[node]) if node in primals else (False, outputs[node])
             for node in self.saved_nodes
         ]
+        self.read_again = frozenset(
+            primals[node] for node in self.recorded_inputs if node in primals
+        )
+        """The inputs that derivatives of the gradients are computed from."""
+        self.kept = self.read_again | {number for is_input, number in self._saved if is_input}
+        """The inputs that a call keeps in one way or the other."""
         order = {node: number for number, node in enumerate(self.saved_nodes)}
         tangent_number = {node: number for number, node in enumerate(joint.tangents)}
         computed = {node: number for number, node in enumerate(self.partition.backward_outputs)}
@@ -102,12 +106,18 @@ class Gradients:
         return [groups[group][number] for group, number in self._found]
 
     def recorded(
-        self, inputs: Sequence[Tensor], saved: Sequence[Tensor], tangents: Sequence[Tensor]
+        self, inputs: Mapping[int, Tensor], saved: Sequence[Tensor], tangents: Sequence[Tensor]
     ) -> list[Tensor]:
-        """Return the gradients as results of a region that can itself be differentiated."""
+        """Return the gradients as results of a region that can itself be differentiated.
+
+        `inputs` are those of `read_again`.
+        """
         known: dict[Node, Tensor] = dict(zip(self.saved_nodes, saved, strict=True))
-        known.update(zip(self.joint.primals, inputs, strict=True))
+        known.update({self.joint.primals[number]: each for number, each in inputs.items()})
         known.update(zip(self.joint.tangents, tangents, strict=True))
+        outputs = self.recorded_graph_outputs()
+        if not outputs:
+            return [known[node] for node in self.joint.gradients]
         arguments = [known[node] for node in self.recorded_inputs]
         key = tuple((each.requires_grad, each.strides) for each in arguments)
         with self._lock:
@@ -115,13 +125,14 @@ class Gradients:
             if region is None:
                 region = self._regions[key] = self._compile_recorded(arguments)
         found = region(*arguments)
-        known.update(zip(self.recorded_graph_outputs(), found, strict=True))
+        known.update(zip(outputs, found, strict=True))
         return [known[node] for node in self.joint.gradients]
 
     def recorded_graph_outputs(self) -> tuple[Node, ...]:
         """Return the distinct gradients that are computed, as nodes of the joint graph."""
         given = set(self.recorded_inputs)
-        return tuple(dict.fromkeys(node for node in self.joint.gradients if node not in given))
+        found = (n for n in self.joint.gradients if n.op != "placeholder" and n not in given)
+        return tuple(dict.fromkeys(found))
 
     def backward_graph(self, tangents: Sequence[Tensor]) -> OperatorGraph:
         """Return the backward graph for tangents with these strides."""

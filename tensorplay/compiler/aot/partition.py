@@ -77,7 +77,7 @@ def partition_min_cut(
         if node.op == "call_function" and trait_of(node) is Trait.EFFECT
     ]
     computed = [node for node in joint.outputs if node.op != "placeholder"]
-    states = gradient_graph(joint, trait_of)[1][len(joint.graph.placeholders) :]
+    states = [node for node in gradient_graph(joint, trait_of)[1] if node.op != "placeholder"]
     forward_outputs = tuple(dict.fromkeys([*computed, *choice.saved, *states]))
     forward = _extract(
         joint.primals, forward_outputs, [node for node in effects if not is_backward(node)]
@@ -105,8 +105,8 @@ def partition_min_cut(
 def gradient_graph(joint: JointGraph, trait_of: TraitOf) -> tuple[OperatorGraph, tuple[Node, ...]]:
     """Return the gradients as a function of primals, tangents and random states, in one graph.
 
-    Also returned are the nodes that are its inputs. It is what a second derivative differentiates;
-    given the random states that the forward pass drew, it recomputes the same numbers.
+    Also returned are the nodes that are its inputs: those that it reads. It is what a second derivative
+    differentiates; given the random states that the forward pass drew, it recomputes the same numbers.
     """
     states = frozenset(
         node
@@ -114,8 +114,8 @@ def gradient_graph(joint: JointGraph, trait_of: TraitOf) -> tuple[OperatorGraph,
         if node.op == "call_function" and not is_backward(node) and trait_of(node) is Trait.EFFECT
     )
     order = _backward_order(joint, states, ())
-    read = {value for node in order for value in node.input_set if value in states}
-    given = (*joint.graph.placeholders, *(node for node in joint.graph.nodes if node in read))
+    read = {value for node in order for value in node.input_set if _is_given(value, states)}
+    given = tuple(node for node in joint.graph.nodes if node in read)
     outputs = tuple(dict.fromkeys(node for node in joint.gradients if not _is_given(node, states)))
     return _build(given, order, outputs), given
 

@@ -14,7 +14,7 @@ joint graph, so they can be differentiated again, to any order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tensorplay import _C, dispatch
@@ -147,9 +147,11 @@ class Region:
         bases = [_memory_of(each, tensors) for each in plan.shared]
         inputs = [*(tensors[number] for number in self.plain_inputs), *bases, *plan.constants]
         if self.records and is_grad_enabled():
-            for target, _ in plan.writes:  # the backward pass needs them as they were
+            kept = () if self.gradients is None else self.gradients.kept
+            for target, _ in plan.writes:
                 place = self.input_places[target]
-                inputs[place] = copy_with_layout(inputs[place])
+                if place in kept:  # the backward pass needs it as it was
+                    inputs[place] = copy_with_layout(inputs[place])
             results = self._run_recorded(inputs)
         else:
             outputs = self.forward(inputs)
@@ -195,7 +197,7 @@ def compile_region(
 class CompiledRegionBackward(HistoryNode):
     """The place of one call of a region in the autograd graph.
 
-    It keeps what the backward program reads, and the inputs, from which derivatives of the gradients
+    It keeps what the backward program reads, and the inputs from which derivatives of the gradients
     would be computed.
     """
 
@@ -204,8 +206,9 @@ class CompiledRegionBackward(HistoryNode):
     def __init__(self, region: Region, inputs: Sequence[Tensor]) -> None:
         super().__init__(tuple(map(gradient_edge, inputs)))
         self.region = region
-        self.inputs: Sequence[Tensor] | None = inputs
-        self.versions = [each.untyped_storage().version for each in inputs]
+        read = () if region.gradients is None else region.gradients.read_again
+        self.inputs: dict[int, Tensor] | None = {number: inputs[number] for number in read}
+        self.versions = {number: inputs[number].untyped_storage().version for number in read}
         self.saved: list[SavedTensor] = []
 
     def attach_to(self, results: Sequence[Tensor], saved: Sequence[Tensor]) -> None:
@@ -299,9 +302,9 @@ def _memory_of(shared: SharedMemory, tensors: Sequence[Tensor]) -> Tensor:
     return memory
 
 
-def _check_versions(inputs: Sequence[Tensor], versions: Sequence[int]) -> None:
-    for number, (tensor, version) in enumerate(zip(inputs, versions, strict=True)):
-        if tensor.untyped_storage().version != version:
+def _check_versions(inputs: Mapping[int, Tensor], versions: Mapping[int, int]) -> None:
+    for number, tensor in inputs.items():
+        if tensor.untyped_storage().version != versions[number]:
             raise VersionError(
                 f"differentiating the gradient of a compiled function needs its input {number} of "
                 f"shape {tuple(tensor.shape)} as it was, but it has been changed by an in-place "
