@@ -245,6 +245,10 @@ def test_an_input_takes_what_another_held_before(compile, f):
         lambda x: x.copy_((x * 2).t().contiguous().t()),
         lambda x: x.t().copy_(x.t() * 3),
         lambda x: x.t()[1:].t().mul_(2),
+        lambda x: x.unsqueeze(0).copy_((x[0] > 2).to(x.dtype)),
+        lambda x: x.unfold(1, 2, 3).mul_(3),
+        lambda x: x.unfold(0, 3, 2).neg_(),
+        lambda x: x.expand(1, 4, 6)[0, 1:].add_(5),
     ],
 )
 def test_views_after_a_write_in_another_order(compile, write):

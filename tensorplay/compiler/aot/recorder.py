@@ -113,14 +113,17 @@ class Recorder(OperatorMode):
         memory = self._memories[tensor.untyped_storage()]
         node = self.node_of(value)
         layout = layout_of(tensor.tensor_meta)
+        views: dict[Layout, Node] = {}
         if layout == memory.layout:
-            whole, views = self._laid_out(value, memory), {}
+            whole = self._laid_out(value, memory)
         else:
             steps = dispatch.view_steps(tensor)
             _check_raw_strides(steps, memory)
             with self, dispatch.set_grad_enabled(False):
                 written = dispatch.write_back(steps[0].source, steps, value)
-            whole, views = self._laid_out(written, memory), {layout: node}
+            whole = self._laid_out(written, memory)
+            if has_strides(value_of(node), layout[1]):
+                views[layout] = node
         with self:
             dispatch.execute_write(tensor, value)
         memory.node, memory.views = whole, views

@@ -193,8 +193,7 @@ class View(Kind):
         if undone is not None:
             return undone
         if self.scatter is None:
-            msg = f"{operator.name}: writing through this view is refused: several of its elements are one in memory; clone it first"
-            raise LayoutError(msg)
+            raise overlapping_write(operator.name)
         scatter = operator.sibling(self.scatter)
         found: Tensor = door.call(scatter, scatter.signature.bind((base, value, *arguments), {}))
         return found
@@ -215,6 +214,13 @@ class View(Kind):
         if operator.gradients or self.inverse is not None or self.scatter is not None:
             return None
         return "a view needs inverse= or scatter="
+
+
+def overlapping_write(name: str) -> LayoutError:
+    """The refusal of a write whose result would depend on the order."""
+    return LayoutError(
+        f"{name}: writing through this view is refused: several of its elements are one in memory; clone it first"
+    )
 
 
 def affine_layout(found: ViewMap, strides: Sequence[int]) -> tuple[tuple[int, ...], int]:

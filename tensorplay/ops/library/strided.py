@@ -9,14 +9,14 @@ import numpy as np
 
 from tensorplay import _C
 from tensorplay.core import layout
-from tensorplay.core.errors import ArgumentValueError
+from tensorplay.core.errors import ArgumentValueError, LayoutError
 from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.declare import structured
+from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.declare import view as declare_view
-from tensorplay.ops.kinds.view import ViewMap
+from tensorplay.ops.kinds.view import ViewMap, overlapping_write
 from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.registry import tp
-from tensorplay.ops.samples import Arg, Sample, sample
+from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size, dtype_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@declare_view()
+@declare_view(scatter="unfold_scatter")
 def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
     """Windows of `size` elements, `step` apart, along a dimension.
 
@@ -43,6 +43,30 @@ def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
     return ViewMap(
         [*shape, size], lambda i: [*i[:place], i[place] * step + i[-1], *i[place + 1 : -1]]
     )
+
+
+@composite(public=False)
+def unfold_scatter(input: Tensor, src: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """`input` with its windows replaced by those of `src`; they must not overlap."""
+    if not input.ndim:
+        return src.reshape(())
+    place = layout.normalize_dim("unfold", dimension, input.ndim)
+    count = src.shape[place]
+    if count > 1 and step < size:
+        raise overlapping_write("unfold")
+    for k in range(size):
+        end = k + (count - 1) * step + 1
+        input = tp.slice_scatter(input, src.select(-1, k), place, k, end, step)
+    return input
+
+
+@unfold_scatter.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 7)), Arg((2, 2, 3)), 1, 3, 4)
+    yield sample(Arg((6, 2)), Arg((3, 2, 2)), -2, 2, 2)
+    yield sample(Arg((4,)), Arg((1, 3)), 0, 3, 1)
+    yield sample(Arg(()), Arg((1,)), 0, 1, 1)
+    yield bad(LayoutError, "unfold: writing through this view", Arg((4,)), Arg((3, 2)), 0, 2, 1)
 
 
 def _unfold_backward_meta(input: TensorMeta, input_sizes: Sequence[int], *_: object) -> TensorMeta:

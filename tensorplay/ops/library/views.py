@@ -10,7 +10,7 @@ from tensorplay.core.errors import DimensionError, LayoutError, ShapeError
 from tensorplay.ops import door
 from tensorplay.ops.declare import composite
 from tensorplay.ops.declare import view as declare_view
-from tensorplay.ops.kinds.view import ViewMap
+from tensorplay.ops.kinds.view import ViewMap, overlapping_write
 from tensorplay.ops.library.conversion import contiguous
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Dims, Size, Sizes
@@ -206,7 +206,7 @@ def squeeze(input: TensorMeta, dim: Dims = None) -> ViewMap:
     return ViewMap([size for k, size in enumerate(input.shape) if k not in gone], source)
 
 
-@declare_view()
+@declare_view(scatter="expand_scatter")
 def expand(input: TensorMeta, size: Sizes) -> ViewMap:
     """Dimensions of size 1 stretched without a copy.
 
@@ -232,6 +232,24 @@ def expand(input: TensorMeta, size: Sizes) -> ViewMap:
             0 if own == 1 else place for own, place in zip(input.shape, i[lead:], strict=True)
         ],
     )
+
+
+@composite(public=False)
+def expand_scatter(input: Tensor, src: Tensor, size: Size) -> Tensor:
+    """`input` replaced by `src`, which has as many elements (nothing was stretched) or none."""
+    del size
+    if src.numel() == 0:
+        return input
+    if src.numel() != input.numel():
+        raise overlapping_write("expand")
+    return src.reshape(input.shape)
+
+
+@expand_scatter.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 1)), Arg((1, 3, 1)), (1, 3, 1))
+    yield sample(Arg((3, 1)), Arg((3, 0)), (3, 0))
+    yield bad(LayoutError, "expand: writing through this view", Arg((3, 1)), Arg((3, 2)), (3, 2))
 
 
 @expand.gradient("input")
