@@ -429,6 +429,10 @@ def test_the_limit_is_an_error_in_strict_mode_and_a_warning_else():
             warnings.simplefilter("error")
             expect(g(x, 8), [8.0], "float32")
         assert g.misses == 5
+        assert len(g.reasons) == 2  # calls that run uncompiled leave nothing behind
+        g.forget()
+        expect(g(x, 9), [9.0], "float32")
+        assert len(g._records) == 1
 
 
 def test_descriptions():

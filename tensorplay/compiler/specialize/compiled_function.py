@@ -143,6 +143,7 @@ class CompiledFunction(_C.Dispatcher):
             self.clear()
             self._records.clear()
             self.reasons.clear()
+            self._warned = False
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
         """Bind as a method, so that methods can be compiled in the class body."""
@@ -168,44 +169,53 @@ class CompiledFunction(_C.Dispatcher):
 
     def call_miss(self, structure: Any, leaves: tuple[Any, ...], /) -> Any:  # noqa: ANN401
         """Specialize for a call that no entry fits, and run it."""
+        if isinstance(structure, _CallKey):
+            args, kwargs, objects = structure.args, structure.kwargs, structure.objects
+        else:
+            args, kwargs, objects = leaves, {}, ()
         made_before = len(self._records)
         with self._lock:
-            if len(self._records) != made_before:
-                return self.dispatch(structure, leaves)
-            if isinstance(structure, _CallKey):
-                args, kwargs, objects = (
-                    structure.args,
-                    structure.kwargs,
-                    structure.objects,
-                )
-            else:
-                args, kwargs, objects = leaves, {}, ()
-            arguments = name_arguments(self.function, args, kwargs)
-            call = {**describe_call(arguments), "grad mode": str(dispatch.is_grad_enabled())}
-            tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-            if self._records and not self._may_recompile(call, tensors):
-                return self.function(*args, **kwargs)
-            roots: list[tuple[object, str]] = [(self.function, self.name)]
-            roots += [
-                (value, name) for name, value in leaf_names(arguments) if _is_in(value, objects)
-            ]
-            entry_key = self.signature(structure, leaves)
-            environment = survey(roots)
-            distinct = list({id(tensor): tensor for tensor in tensors}.values())
-            captured = capture_call(
-                self.function, args, kwargs, distinct, _names_of(distinct, arguments), environment
-            )
-            made, facts, is_suspect = self._judge(captured, environment, call)
-            if made is None:
-                made = specialize(captured, self.request)
-                self.specialized(made)
-            record = _Record(made._replace(captured=without_samples(captured)), call, facts)
-            self._suspect = record if is_suspect else None
-            entry = self._entry(record, structure, leaves, is_suspect=is_suspect)
-            self.add(entry_key, entry)
-            self._records.append(record)
-        result = made.run(*(each.sample for each in captured.inputs))
+            is_made = len(self._records) != made_before  # by another thread
+            found = None if is_made else self._specialize(structure, leaves, args, kwargs, objects)
+        if is_made:
+            return self.dispatch(structure, leaves)
+        if found is None:
+            return self.function(*args, **kwargs)
+        made, samples = found
+        result = made.run(*samples)
         return result if made.select is None else result[made.select]
+
+    def _specialize(
+        self,
+        structure: Any,  # noqa: ANN401  # as C sees it
+        leaves: tuple[Any, ...],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        objects: tuple[object, ...],
+    ) -> tuple[Specialization, list[Tensor]] | None:
+        """Compile for a call and add an entry; None where the limit is reached. Also return its tensors."""
+        arguments = name_arguments(self.function, args, kwargs)
+        call = {**describe_call(arguments), "grad mode": str(dispatch.is_grad_enabled())}
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if self._records and not self._may_recompile(call, tensors):
+            return None
+        roots: list[tuple[object, str]] = [(self.function, self.name)]
+        roots += [(value, name) for name, value in leaf_names(arguments) if _is_in(value, objects)]
+        entry_key = self.signature(structure, leaves)
+        environment = survey(roots)
+        distinct = list({id(tensor): tensor for tensor in tensors}.values())
+        captured = capture_call(
+            self.function, args, kwargs, distinct, _names_of(distinct, arguments), environment
+        )
+        made, facts, is_suspect = self._judge(captured, environment, call)
+        if made is None:
+            made = specialize(captured, self.request)
+            self.specialized(made)
+        record = _Record(made._replace(captured=without_samples(captured)), call, facts)
+        self._suspect = record if is_suspect else None
+        self.add(entry_key, self._entry(record, structure, leaves, is_suspect=is_suspect))
+        self._records.append(record)
+        return made, [each.sample for each in captured.inputs]
 
     def _judge(
         self, captured: CapturedGraph, environment: Environment, call: Mapping[str, str]
@@ -272,10 +282,12 @@ class CompiledFunction(_C.Dispatcher):
         )
 
     def _may_recompile(self, call: Mapping[str, str], tensors: Sequence[Tensor]) -> bool:
-        """Note why no specialization fits; at the limit, raise or warn, and say no."""
+        """Note why no specialization fits; at the limit, raise or warn once, and say no."""
+        if self._warned and len(self._records) >= config.recompile_limit:
+            return False
         reason = self._why(call, tensors)
-        self.reasons.append(reason)
         if len(self._records) < config.recompile_limit:
+            self.reasons.append(reason)
             count("recompilations")
             return True
         message = (
