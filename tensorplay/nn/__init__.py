@@ -13,7 +13,6 @@ from tensorplay.nn.activations import (
     ELU,
     GELU,
     Dropout,
-    Flatten,
     Identity,
     LeakyReLU,
     LogSoftmax,
@@ -25,10 +24,10 @@ from tensorplay.nn.activations import (
     Softmax,
     Softplus,
     Tanh,
-    Unflatten,
 )
 from tensorplay.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
-from tensorplay.nn.layers import BatchNorm1d, BatchNorm2d, Conv2d, Embedding, LayerNorm, Linear
+from tensorplay.nn.convolution import Conv2d
+from tensorplay.nn.layers import BatchNorm1d, BatchNorm2d, Embedding, LayerNorm, Linear
 from tensorplay.nn.losses import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -41,6 +40,7 @@ from tensorplay.nn.losses import (
 from tensorplay.nn.module import Module
 from tensorplay.nn.parameter import Parameter
 from tensorplay.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
+from tensorplay.nn.rearranging import Flatten, Unflatten
 from tensorplay.nn.state import IncompatibleKeys, StateError
 
 __all__ = [

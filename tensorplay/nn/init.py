@@ -145,3 +145,12 @@ def _fill(tensor: Tensor, values: Tensor) -> Tensor:
     with no_grad():
         tensor.copy_(values)
     return tensor
+
+
+def uniform_by_fan_in_(weight: Tensor, bias: Tensor | None) -> None:
+    """Draw weight and bias from ``U(−1/√fan_in, 1/√fan_in)``; zeros where nothing comes in."""
+    fan_in = fans(weight)[0]
+    bound = 1.0 / math.sqrt(fan_in) if fan_in != 0 else 0.0
+    for parameter in (weight, bias):
+        if parameter is not None:
+            uniform_(parameter, -bound, bound)

@@ -1,12 +1,11 @@
-"""Layers with parameters: linear maps, convolutions, normalizations, embeddings.
+"""Layers with parameters: linear maps, normalizations, embeddings.
 
 Weights have PyTorch's names, shapes and initial distributions.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tensorplay.autograd import no_grad
 from tensorplay.core import dtypes
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from tensorplay.core.dtypes import DType
     from tensorplay.tensor import Tensor
-
-Pair = int | tuple[int, int]
 
 
 class Linear(Module):
@@ -52,7 +49,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
-        _uniform_by_fan(self.weight, self.bias)
+        init.uniform_by_fan_in_(self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the affine map to the last dimension."""
@@ -64,74 +61,6 @@ class Linear(Module):
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
-
-
-class Conv2d(Module):
-    """Cross-correlation of images, ``(N, C, H, W) → (N, out_channels, H', W')``.
-
-    ``H' = ⌊(H + 2·padding − dilation·(kernel − 1) − 1) / stride⌋ + 1``. ``weight`` is
-    ``(out_channels, in_channels / groups, kernel, kernel)``. ``padding`` may be ``"valid"`` (none) or
-    ``"same"`` (the output's size is the input's; needs stride 1).
-    """
-
-    weight: Parameter
-    bias: Parameter | None
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Pair,
-        stride: Pair = 1,
-        padding: Pair | Literal["same", "valid"] = 0,
-        dilation: Pair = 1,
-        groups: int = 1,
-        bias: bool = True,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ArgumentValueError(
-                f"groups={groups} must divide in_channels={in_channels} and "
-                f"out_channels={out_channels}"
-            )
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = _pair(kernel_size)
-        self.stride = _pair(stride)
-        self.padding = padding if isinstance(padding, str) else _pair(padding)
-        self.dilation = _pair(dilation)
-        self.groups = groups
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty((out_channels,), dtype=dtype)) if bias else None
-        )
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
-        _uniform_by_fan(self.weight, self.bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolve a batch of images."""
-        return functional.conv2d(
-            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
-        )
-
-    def extra_repr(self) -> str:
-        """Sizes, and what differs from the defaults."""
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}"
-        )
-        if self.padding != (0, 0):
-            text += f", padding={self.padding}"
-        if self.dilation != (1, 1):
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        return text if self.bias is not None else text + ", bias=False"
 
 
 class _BatchNorm(Module):
@@ -318,16 +247,3 @@ class Embedding(Module):
         """The table's sizes."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
-
-
-def _pair(value: Pair) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (value[0], value[1])
-
-
-def _uniform_by_fan(weight: Parameter, bias: Parameter | None) -> None:
-    """Draw weight and bias from ``U(−1/√fan_in, 1/√fan_in)``; zeros where nothing comes in."""
-    fan_in = init.fans(weight)[0]
-    bound = 1.0 / math.sqrt(fan_in) if fan_in != 0 else 0.0
-    for parameter in (weight, bias):
-        if parameter is not None:
-            init.uniform_(parameter, -bound, bound)
