@@ -9,11 +9,9 @@
 from __future__ import annotations
 
 from tensorplay.nn import functional, init, utils
-from tensorplay.nn.activations import (
+from tensorplay.nn.activation import (
     ELU,
     GELU,
-    Dropout,
-    Identity,
     LeakyReLU,
     LogSoftmax,
     Mish,
@@ -25,10 +23,12 @@ from tensorplay.nn.activations import (
     Softplus,
     Tanh,
 )
-from tensorplay.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
+from tensorplay.nn.batchnorm import BatchNorm1d, BatchNorm2d
+from tensorplay.nn.container import ModuleDict, ModuleList, ParameterList, Sequential
 from tensorplay.nn.convolution import Conv2d
-from tensorplay.nn.layers import BatchNorm1d, BatchNorm2d, Embedding, LayerNorm, Linear
-from tensorplay.nn.losses import (
+from tensorplay.nn.dropout import Dropout
+from tensorplay.nn.linear import Identity, Linear
+from tensorplay.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -38,9 +38,11 @@ from tensorplay.nn.losses import (
     SmoothL1Loss,
 )
 from tensorplay.nn.module import Module
+from tensorplay.nn.normalization import LayerNorm
 from tensorplay.nn.parameter import Parameter
 from tensorplay.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from tensorplay.nn.rearranging import Flatten, Unflatten
+from tensorplay.nn.sparse import Embedding
 from tensorplay.nn.state import IncompatibleKeys, StateError
 
 __all__ = [

@@ -1,13 +1,4 @@
-"""Gradient clipping.
-
->>> import tensorplay as tp
->>> w = tp.nn.Parameter(tp.zeros(2))
->>> (w * tp.tensor([3.0, 4.0])).sum().backward()
->>> tp.nn.utils.clip_grad_norm_(w, 1.0)
-tensor(5.)
->>> w.grad
-tensor([0.6000, 0.8000])
-"""
+"""Gradient clipping, by the norm of all gradients together or element by element."""
 
 from __future__ import annotations
 
@@ -68,6 +59,3 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [each.grad for each in given if each.grad is not None]
-
-
-__all__ = ["clip_grad_norm_", "clip_grad_value_"]
