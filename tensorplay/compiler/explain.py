@@ -29,6 +29,7 @@ from tensorplay.compiler.specialize.description import leaf_names, name_argument
 from tensorplay.graph.names import to_identifier
 
 if TYPE_CHECKING:
+    from tensorplay.compiler.backends.stax.artifact_cache import Lookup
     from tensorplay.compiler.backends.stax.ir import LoopProgram
     from tensorplay.compiler.backends.stax.schedule import Plan, Schedule
     from tensorplay.compiler.backends.stax.sources import KernelSource
@@ -74,11 +75,15 @@ class NativeStages:
     plan: Plan
     kernels: Kernels
     wrapper: Text
+    artifact: Lookup | None
+    """Whether the cache had it, and if not, which fields of the key changed; None for a target that runs nothing."""
 
     def stages(self) -> Iterator[tuple[str, Stage]]:
         """Return the stages with their names, in order."""
-        for name in ("buffers", "schedule", "plan", "kernels", "wrapper"):
-            yield name, getattr(self, name)
+        for name in ("buffers", "schedule", "plan", "kernels", "wrapper", "artifact"):
+            stage = getattr(self, name)
+            if stage is not None:
+                yield name, stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,11 @@ class Explanation:
     def wrapper(self) -> Text:
         """The generated module that holds and calls the kernels."""
         return self._forward().wrapper
+
+    @property
+    def artifact(self) -> Lookup | None:
+        """What the cache had of it: found, or built, and the fields of the key that had changed."""
+        return self._forward().artifact
 
     def stages(self) -> Iterator[tuple[str, Stage]]:
         """Return the stages that there are, with their names, in order."""
@@ -198,6 +208,9 @@ def native_stages(graph: OperatorGraph, request: Request) -> NativeStages:
         plan=stages.plan,
         kernels=Kernels(sources.kernels),
         wrapper=Text(sources.wrapper),
+        artifact=pipeline.explain_lookup(
+            graph, request.target, request.options, strict=request.strict_native
+        ),
     )
 
 

@@ -136,3 +136,40 @@ def test_another_compiler_builds_its_own_kernels(tmp_path):
     assert int(second["kernels_built"]) > 0
     assert finish(start(tmp_path / "cache"))["kernels_built"] == "0"
     assert finish(start(tmp_path / "cache", CXX=str(other)))["kernels_built"] == "0"
+
+
+EXPLAINS = """
+import sys
+import tensorplay as tp
+sys.path.insert(0, "PACKAGE")
+from theirs import g
+f = tp.compile(lambda x: g(x) * 2, strict_native=STRICT)
+CALL
+sys.stdout.write("is=" + f.explain(tp.tensor([1.0])).artifact.text().replace(" ", "_"))
+"""
+
+
+@pytest.mark.parametrize("call", ["", "f(tp.tensor([1.0]))"], ids=["explained", "called"])
+def test_explain_names_the_key_field_that_changed(tmp_path, call):
+    """Also where a call has built it before: the answer is about the first search in the process."""
+    package = tmp_path / "package"
+    package.mkdir()
+    other = tmp_path / "other-compiler"
+    real = shutil.which("g++") or shutil.which("clang++") or "c++"
+    other.write_text(f'#!/bin/sh\n# another compiler\nexec {real} "$@"\n')
+    other.chmod(0o755)
+
+    def explained(body, module=HELPER, strict="True", **environment):
+        (package / "theirs.py").write_text(module.replace("BODY", body))
+        program = EXPLAINS.replace("PACKAGE", str(package)).replace("STRICT", strict)
+        program = program.replace("CALL", call)
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
+        return finish(start(tmp_path / "cache", program, **environment))["is"].replace("_", " ")
+
+    assert explained("x + 1") == "built, because no artifact agrees in: graph"
+    assert explained("x + 1") == "found in the cache"
+    assert explained("x - 1") == "built, because no artifact agrees in: graph"
+    assert explained("x + 1", CXX=str(other)) == "built, because no artifact agrees in: compiler"
+    assert explained("x + 1", strict="False") == "built, because no artifact agrees in: options"
+    assert explained("x + 1", TP_NUM_THREADS="1") == "built, because no artifact agrees in: target"
+    assert "the operator g or its lowering is declared outside" in explained("x + 1", OPERATOR)

@@ -434,6 +434,32 @@ def test_a_graph_with_an_operator_from_elsewhere_has_no_key(monkeypatch):
 
 
 @pytest.mark.usefixtures("unchanged")
+def test_why_an_artifact_was_built_or_kept_out(monkeypatch):
+    monkeypatch.setattr(artifact_cache, "_LOOKUPS", {})
+    graph = graph_of(exp_of_sum, (8,))
+
+    def text(options=""):
+        return artifact_cache.explain_lookup(graph, GENERIC, options).text()
+
+    assert text() == "not built yet; no artifact agrees in: graph"
+    made = artifact_cache.artifact_key(graph, GENERIC, "")
+    assert artifact_cache.look_up(made) is None
+    assert text() == "built, because no artifact agrees in: graph"
+    artifact_cache.save(made, wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0"))
+    assert artifact_cache.look_up(made) is not None
+    assert text() == "built, because no artifact agrees in: graph"
+    assert text("others") == "not built yet; no artifact agrees in: options"
+    artifact_cache._LOOKUPS.clear()  # as another process
+    assert text() == "found in the cache"
+    monkeypatch.setattr(choices, "MAX_NODES", 1)
+    assert text() == (
+        "built in each process and not kept, because this process has replaced choices.MAX_NODES"
+    )
+    monkeypatch.setattr(artifact_cache, "STARTED", 0)
+    assert "changed after this process had started" in text()
+
+
+@pytest.mark.usefixtures("unchanged")
 def test_sources_that_changed_since_the_start_have_no_key(monkeypatch):
     assert artifact_cache.artifact_key(graph_of(exp_of_sum, (8,)), GENERIC, "") is not None
     monkeypatch.setattr(artifact_cache, "STARTED", 0)

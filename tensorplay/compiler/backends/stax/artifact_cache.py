@@ -6,7 +6,11 @@ warm process lowers, schedules, prints and compiles nothing.
     $TP_CACHE_DIR/artifacts/9c/9c41…-07be….py     the wrapper module, sealed; the second half is all but the graph
 
 The key's fields have names, and the module repeats their digests in its first lines, so that a miss can be explained:
-`differences` says which field no longer agrees with the artifacts of the same graph.
+`differences` says which field no longer agrees with the artifacts of the same graph, and `look_up` keeps that as a
+`Lookup` for `explain`, because afterwards the artifact is there.
+
+>>> print(Lookup("built", ("compiler",)).text())
+built, because no artifact agrees in: compiler
 """
 
 from __future__ import annotations
@@ -20,19 +24,21 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from tensorplay.compiler.backends.stax import codecache, cpp_builder
 from tensorplay.core.config import config
 from tensorplay.ops.registry import Overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tensorplay._C import Program
     from tensorplay.compiler.phases import OperatorGraph
     from tensorplay.compiler.target import CpuTarget
 
+SourceFile: TypeAlias = tuple[str, int, int, int]
+"""Path, size, time of the last change of the content, and of the inode."""
 PACKAGE: Final = Path(__file__).parents[3]
 KIND: Final = "artifacts"
 STARTED: Final = time.time_ns()
@@ -70,19 +76,77 @@ class ArtifactKey:
         return "".join(f"# key {name}: {value}\n" for name, value in self.items())
 
 
-def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> ArtifactKey | None:
-    """Return the key of a graph's artifact, or None where no key could tell two artifacts apart.
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What became of the search for one artifact, in this process."""
 
-    That is where an operator or its lowering is declared outside the package, so that its code may change unseen,
-    where a running program has replaced something in `choices`, and where a source file is newer than the code that
-    runs. The options count by their ``repr``.
+    outcome: Literal["found", "built", "missing", "kept out"]
+    """Whether it was there when it was first wanted, or was made then; nobody wanted it yet; it can have no key."""
+    why: tuple[str, ...] = ()
+    """The fields of the key that no artifact agrees in; where it has no key, the reason."""
+
+    def text(self) -> str:
+        """Return the outcome as a sentence."""
+        match self.outcome:
+            case "found":
+                return "found in the cache"
+            case "built":
+                return f"built, because no artifact agrees in: {', '.join(self.why)}"
+            case "missing":
+                return f"not built yet; no artifact agrees in: {', '.join(self.why)}"
+            case "kept out":
+                return f"built in each process and not kept, because {self.why[0]}"
+
+
+_LOOKUPS: Final[dict[str, Lookup]] = {}
+"""By the key's name: what the first search found. Later ones always find what that one left."""
+
+
+def look_up(key: ArtifactKey) -> Program | None:
+    """Return the program of a key if the store has it; remember whether, and if not, why not."""
+    missed = differences(key) if key.name not in _LOOKUPS else []
+    program = load(key)
+    if program is None:
+        _LOOKUPS[key.name] = Lookup("built", tuple(missed or differences(key)))
+    else:
+        _LOOKUPS.setdefault(key.name, Lookup("found"))
+    return program
+
+
+def explain_lookup(graph: OperatorGraph, target: CpuTarget, options: object) -> Lookup:
+    """Say what became of the artifact of a graph."""
+    key = artifact_key(graph, target, options)
+    if key is None:
+        return Lookup("kept out", (obstacle(graph, tuple(source_files())) or "",))
+    known = _LOOKUPS.get(key.name)
+    if known is not None:
+        return known
+    missed = differences(key)
+    return Lookup("missing", tuple(missed)) if missed else Lookup("found")
+
+
+def obstacle(graph: OperatorGraph, files: Sequence[SourceFile]) -> str | None:
+    """Return why no key could tell two artifacts of a graph apart, or None where one can.
+
+    An operator or its lowering that is declared outside of the package may change unseen; a running program may have
+    replaced something in `choices`; and a source file may be newer than the code that runs.
     """
+    newest = max(files, key=lambda each: each[3])
+    if newest[3] > STARTED:
+        return (
+            f"{Path(newest[0]).relative_to(PACKAGE.parent)} changed after this process had started"
+        )
+    for name in foreign_operators(graph):
+        return f"the operator {name} or its lowering is declared outside of tensorplay"
+    for name in replaced_choices():
+        return f"this process has replaced choices.{name}"
+    return None
+
+
+def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> ArtifactKey | None:
+    """Return the key of a graph's artifact, or None where there is an `obstacle`. Options count by their ``repr``."""
     files = tuple(source_files())
-    if (
-        max(changed for _, _, _, changed in files) > STARTED
-        or any(True for _ in foreign_operators(graph))
-        or any(True for _ in replaced_choices())
-    ):
+    if obstacle(graph, files) is not None:
         return None
     compiler = cpp_builder.find_compiler()
     command = compiler.compile_command(target.isa, "SOURCE", "OUTPUT")
@@ -212,7 +276,7 @@ def is_own(module: str) -> bool:
     return module == "tensorplay" or module.startswith("tensorplay.")
 
 
-def source_files() -> Iterator[tuple[str, int, int, int]]:
+def source_files() -> Iterator[SourceFile]:
     """Yield path, size and times of every file that decides what is generated."""
     pending = [str(PACKAGE)]
     while pending:
@@ -227,7 +291,7 @@ def source_files() -> Iterator[tuple[str, int, int, int]]:
 
 
 @lru_cache(maxsize=4)
-def digest_of_files(files: tuple[tuple[str, int, int, int], ...]) -> str:
+def digest_of_files(files: tuple[SourceFile, ...]) -> str:
     """Return the digest of the files' contents, kept in the store under a digest of their sizes and times.
 
     The time of the inode's last change is among them, which no tool sets back.

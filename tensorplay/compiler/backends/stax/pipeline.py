@@ -89,7 +89,7 @@ def compile(
         raise CompileError(msg)
     # An artifact of the same graph, target, options and sources needs no work at all.
     key = artifact_cache.artifact_key(graph, target, (options, strict))
-    known = None if key is None else artifact_cache.load(key)
+    known = None if key is None else artifact_cache.look_up(key)
     if known is not None:
         return known
 
@@ -99,3 +99,12 @@ def compile(
     if key is None:
         return artifact_cache.load_uncached(sources.wrapper)
     return artifact_cache.save(key, sources.wrapper)
+
+
+def explain_lookup(
+    graph: OperatorGraph, target: Target, options: Options, *, strict: bool = False
+) -> artifact_cache.Lookup | None:
+    """Say what the cache had when `compile` asked it for a graph; None for targets that run nothing."""
+    if not isinstance(target, CpuTarget):
+        return None
+    return artifact_cache.explain_lookup(graph, target, (options, strict))
