@@ -88,6 +88,9 @@ class FunctionMode(Mode):
     def check_grad(self, tensor: Tensor, *, is_assigned: bool) -> None:
         """Refuse to have the `.grad` of a tensor read or assigned, if that can't be right here."""
 
+    def check_missing(self, tensor: Tensor, name: str) -> None:
+        """Refuse an attribute that a tensor lacks, if something else is the reason than that nobody set it."""
+
 
 class OperatorMode(Mode):
     """Sees overloads with normalized arguments, and writes into tensors."""

@@ -174,6 +174,16 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     # ---- autograd state
 
+    if not TYPE_CHECKING:  # else a type checker would take any attribute for granted
+
+        def __getattr__(self, name: str) -> None:
+            """Say that there is no such attribute, unless a mode knows better why."""
+            mode = dispatch.current_function_mode()
+            if mode is not None:
+                mode.check_missing(self, name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
+
     _own_grad = _C.TensorBase.__dict__["grad"]
 
     @property

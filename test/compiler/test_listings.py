@@ -110,9 +110,9 @@ def test_every_stage_prints():
     names = [name for name, _ in e.stages()]
     assert names == [
         "captured", "joint_graph", "partition", "operator_graph",
-        "buffers", "schedule", "plan", "kernels", "wrapper",
+        "buffers", "schedule", "plan", "kernels", "wrapper", "artifact",
         "backward_buffers", "backward_schedule", "backward_plan", "backward_kernels",
-        "backward_wrapper",
+        "backward_wrapper", "backward_artifact",
     ]  # fmt: skip
     for _, stage in e.stages():
         assert stage.text()

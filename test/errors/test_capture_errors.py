@@ -1,7 +1,9 @@
 """What can't be captured says so, names the user's line, and leaves everything as it was."""
 
+import functools
 import inspect
 import re
+from collections import deque
 
 import pytest
 from checks import expect, tensor_of
@@ -107,15 +109,66 @@ def test_tensors_put_into_free_places_as_tuples():
     )
 
 
-def test_results_that_hide_tensors():
-    class Holder:
-        def __init__(self, value):
-            self.value = value
+class Holder:
+    def __init__(self, value):
+        self.value = value
 
-    assert refusal(lambda x: Holder(x + 1), tensor_of([1.0]), word=None) == (
-        "it returns a Holder that holds tensors: make it a dataclass, register it with optree, or "
-        "return the tensors"
+
+class Slots:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (Holder, "Holder"),
+        (Slots, "Slots"),
+        (lambda x: Holder([{"deep": x}]), "Holder"),
+        (lambda x: {x}, "set"),
+        (lambda x: deque([x]), "deque"),
+        (lambda x: iter([x]), "list_iterator"),
+        (lambda x: map(tp.exp, [x]), "map"),
+        (lambda x: functools.partial(tp.add, x), "partial"),
+        (lambda x: lambda: x, "function"),
+        (lambda x: x.sum, "method"),
+    ],
+)
+def test_results_that_hide_tensors(make, kind):
+    assert refusal(lambda x: make(x + 1), tensor_of([1.0]), word=None) == (
+        f"it returns a {kind} that holds tensors: return them as a list, tuple, dict or dataclass, or "
+        "register the class with optree"
     )
+
+
+def test_attributes_of_an_argument():
+    x = tensor_of([1.0])
+    x.scale = 3
+
+    def read(x):
+        return x * x.scale
+
+    def ask(x):
+        return x if hasattr(x, "scale") else x + 1
+
+    def assign(x):
+        x.mark = 1
+        return x + 1
+
+    for f in (read, ask):
+        assert refusal(f, x, word="scale") == (
+            "x.scale is read, but attributes that were set on a tensor aren't passed with it; pass the value"
+        )
+    assert refusal(assign, x, word=None) == (
+        "x.mark is assigned, which would happen once, now; return the value"
+    )
+    assert vars(x) == {"scale": 3}
+    assert not tp.compile(lambda x: hasattr(x, "other"))(x)
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'sumn'") as caught:
+        x.sumn()
+    assert (caught.value.name, caught.value.obj) == ("sumn", x)  # what Python suggests from
 
 
 def test_generators():

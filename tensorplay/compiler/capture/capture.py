@@ -13,10 +13,11 @@ assigns. Anything else that the function did to Python objects has happened once
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CoroutineType, GeneratorType
-from typing import Any
+from types import CoroutineType, FunctionType, GeneratorType, ModuleType
+from typing import Any, Final
 
 from tensorplay import dispatch
 from tensorplay.compiler.capture.captured_graph import CapturedGraph, OutputSlot
@@ -30,6 +31,9 @@ from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Node
 from tensorplay.graph.tracer import user_line
 from tensorplay.tensor import Tensor
+
+_LARGE: Final = 1000
+"""Objects up to which a result that is no container is searched for tensors."""
 
 
 def capture(
@@ -57,6 +61,7 @@ def capture(
             places.rebound(mode)
         raise
     copies.check_unchanged()
+    mode.check_attributes()
     assigned = places.rebound(mode)
     outputs: list[Node] = []
 
@@ -66,10 +71,10 @@ def capture(
             return OutputSlot(len(outputs) - 1)
         if isinstance(leaf, (GeneratorType, CoroutineType)):
             raise capture_error("it is a generator or a coroutine, which runs later", None)
-        if any(map(mode.is_recorded, getattr(leaf, "__dict__", {}).values())):
+        if any(map(mode.is_recorded, _held_by(leaf))):
             raise capture_error(
-                f"it returns a {type(leaf).__name__} that holds tensors: make it a dataclass, register "
-                "it with optree, or return the tensors",
+                f"it returns a {type(leaf).__name__} that holds tensors: return them as a list, tuple, dict or "
+                "dataclass, or register the class with optree",
                 None,
             )
         return leaf
@@ -213,6 +218,22 @@ class _Watch:
                         None,
                     )
         return list(found.values())
+
+
+def _held_by(value: object) -> Iterator[object]:
+    """Yield the tensors that a value holds: among its items, attributes, slots, closure cells, and in turn theirs."""
+    seen, pending = {id(value)}, [value]
+    while pending and len(seen) < _LARGE:
+        each = pending.pop()
+        inside = (
+            (each.__closure__, each.__defaults__) if isinstance(each, FunctionType) else (each,)
+        )
+        for held in gc.get_referents(*inside):
+            if isinstance(held, Tensor):
+                yield held
+            elif id(held) not in seen and not isinstance(held, (type, ModuleType)):
+                seen.add(id(held))
+                pending.append(held)
 
 
 def _entries(container: dict[object, object] | list[object]) -> list[tuple[object, object]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,14 @@ REFUSED: Final[Mapping[Target, str]] = {
 """Public calls that can't become part of a graph, and what to do instead."""
 
 
+class _GivenTensor(NamedTuple):
+    """A tensor among the arguments: what to call it, the caller's, and what the function gets."""
+
+    name: str
+    tensor: Tensor
+    stand_in: Tensor
+
+
 class CaptureMode(FunctionMode):
     """The state of one capture. `places` tells where free tensors can be found again."""
 
@@ -66,7 +74,7 @@ class CaptureMode(FunctionMode):
         self.effects: dict[Node, frozenset[Storage]] = {}
         self.memory: dict[Node, Storage] = {}
         self._places = places
-        self._arguments: dict[int, str] = {}
+        self._arguments: dict[int, _GivenTensor] = {}
         self._nodes: dict[int, Node] = {}
         self._stand_ins: dict[int, Tensor] = {}
         self._originals: dict[int, Tensor] = {}
@@ -80,7 +88,7 @@ class CaptureMode(FunctionMode):
     def argument(self, index: int, tensor: Tensor, name: str) -> Tensor:
         """Add an input for argument number `index` and return its stand-in."""
         stand_in = self._add_input(tensor, name, Argument(index))
-        self._arguments[id(stand_in)] = name
+        self._arguments[id(stand_in)] = _GivenTensor(name, tensor, stand_in)
         return stand_in
 
     def stand_in(self, tensor: Tensor) -> Tensor:
@@ -234,18 +242,37 @@ class CaptureMode(FunctionMode):
 
     def check_grad(self, tensor: Tensor, *, is_assigned: bool) -> None:
         """Refuse to have `.grad` of an argument read, because the call doesn't pass it, or any assigned."""
-        name = self._arguments.get(id(tensor))
+        argument = self._arguments.get(id(tensor))
         if is_assigned:
             raise capture_error(
-                f".grad of {name or 'a tensor'} is assigned, which would happen once, now: assign it, or "
+                f".grad of {'a tensor' if argument is None else argument.name} is assigned, which would happen once, now: assign it, or "
                 "call zero_grad(), outside of the compiled function",
                 user_line(),
             )
-        if name is not None:
+        if argument is not None:
             raise capture_error(
-                f"{name}.grad is read, but the gradient of an argument isn't passed; pass it",
+                f"{argument.name}.grad is read, but the gradient of an argument isn't passed; pass it",
                 user_line(),
             )
+
+    def check_missing(self, tensor: Tensor, name: str) -> None:
+        """Refuse to have a user's attribute of an argument read: only data, not attributes, is passed and guarded."""
+        argument = self._arguments.get(id(tensor))
+        if argument is not None and name in vars(argument.tensor):
+            raise capture_error(
+                f"{argument.name}.{name} is read, but attributes that were set on a tensor aren't passed "
+                "with it; pass the value",
+                user_line(),
+            )
+
+    def check_attributes(self) -> None:
+        """Refuse that attributes were set on arguments: the caller's tensors would not get them."""
+        for argument in self._arguments.values():
+            for name in vars(argument.stand_in):
+                raise capture_error(
+                    f"{argument.name}.{name} is assigned, which would happen once, now; return the value",
+                    None,
+                )
 
     def read_data(self, tensor: Tensor, what: str) -> np.ndarray[Any, np.dtype[Any]]:
         """Answer a question about data from a sample, and keep the answer as a gate."""
