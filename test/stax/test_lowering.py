@@ -247,12 +247,19 @@ def test_rotary_embedding_has_a_part_a_half():
     assert all(i.mask is None for s in group.segments for i in s.body if isinstance(i, Load))
 
 
-def test_seams_that_are_short_or_many_keep_their_conditions():
+def test_short_parts_keep_their_conditions():
     stages = check(lambda b, x, y: b.cat([x, y], 1), f32(600, 3), f32(600, 5))
     assert len(stages.schedule.groups[0].segments) == 1
-    pieces = [f32(6, 10)] * 12
-    stages = check(lambda b, *xs: b.cat(list(xs), 1), *pieces)
-    assert len(stages.schedule.groups[0].segments) == 1
+
+
+def test_many_tensors_are_joined_in_rounds_so_that_the_text_stays_linear():
+    def lengths(count):
+        stages = check(lambda b, *xs: b.cat(xs, 0), *[f32(2, 3)] * count)
+        return [len(body.instructions) for body in stages.program.bodies.values()]
+
+    most, twice = max(lengths(64)), max(lengths(128))
+    assert twice == most
+    assert sum(lengths(128)) < 2.3 * sum(lengths(64))
 
 
 def test_a_slice_scatter_reads_its_base_without_a_mask():

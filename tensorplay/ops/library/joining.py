@@ -136,6 +136,9 @@ def _() -> Iterator[Sample]:
     yield sample((Arg((0,)), Arg((1, 2, 3))), -2)
     yield sample((Arg((2,)), Arg((3,), dtype=int32)))
     yield sample((Arg((2, 0)), Arg((2, 0))), 1)
+    many = (*(Arg((1 + k % 3, 2)) for k in range(19)), Arg((0,)), Arg((1, 2), dtype=int32))
+    yield sample(many)  # in several rounds, see lower_cat
+    yield sample([Arg((2, 1), layout="transposed")] * 70, 1)
     yield bad(ShapeError, "cat", (Arg((2, 3)), Arg((3, 2))), 0)
     yield bad(ShapeError, "0-d", (Arg(()),), 0)
     yield bad(DimensionError, "cat", (Arg((2, 3)),), 2)

@@ -46,6 +46,10 @@ def should_realize(counts: CountingHandler, users: int, target: Target) -> bool:
     )
 
 
+MOST_PIECES = 8
+"""Tensors that one loop joins (`cat`): each costs every element a comparison, unless the loop is split at the seams.
+More are joined in rounds, each of which writes its parts to memory."""
+
 # ---- splitting reductions (6.5) ------------------------------------------------------------------
 
 UNSPLIT_LENGTH = 8192

@@ -7,6 +7,7 @@ chooses, for every element, one of several masked reads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from tensorplay.compiler.backends.stax.index import Expr, to_expr
@@ -130,6 +131,40 @@ def lower_pieces(call: Call, form: Pieces) -> LoweredTensor:
         return choose(0)
 
     return call.computed(inner, list(tensors.values()))
+
+
+def concatenated(parts: Sequence[LoweredTensor], dim: int, dtype: DType) -> LoweredTensor:
+    """Join tensors of any number along a dimension as a function over indices, converted to `dtype`."""
+    if len(parts) == 1:
+        return parts[0]
+    loaders = [converted(part.make_loader(), dtype) for part in parts]
+    starts = [0, *accumulate(part.size[dim] for part in parts)]
+
+    def inner(handler: SymbolicHandler, index: Index) -> Value:
+        def own(number: int) -> Value:
+            shifted = index[dim] - starts[number]
+            return loaders[number](handler, (*index[:dim], shifted, *index[dim + 1 :]))
+
+        def choose(number: int) -> Value:
+            if number == len(parts) - 1:
+                return own(number)
+            here = all_hold(handler, [Condition(index[dim], starts[number], starts[number + 1])])
+            return handler.select(here, lambda: own(number), lambda: choose(number + 1))
+
+        return choose(0)
+
+    first = parts[0]
+    size = (*first.size[:dim], starts[-1], *first.size[dim + 1 :])
+    return LoweredTensor(
+        first.context,
+        size,
+        dtype,
+        first.device,
+        inner_fn=inner,
+        depth=1 + max(part.depth for part in parts),
+        origins=tuple(dict.fromkeys(o for part in parts for o in part.origins)),
+        eager_strides=contiguous_strides(size),
+    )
 
 
 def all_hold(handler: SymbolicHandler, conditions: Sequence[Condition]) -> Value:

@@ -12,9 +12,11 @@ in place of tensors and returns a lowered tensor (or None: call the operator's o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from tensorplay.compiler.backends.stax import choices
+from tensorplay.compiler.backends.stax.indexed_lowering import concatenated
 from tensorplay.compiler.backends.stax.ir import Index, Scan
 from tensorplay.compiler.backends.stax.lowered import LoweredTensor, Stored
 from tensorplay.compiler.backends.stax.lowering_rules import broadcast_loader
@@ -114,3 +116,25 @@ def lower_cumsum(input: LoweredTensor, dim: int, dtype: object = None) -> Lowere
         return pointwise(lambda v: v, input, out_dtype=result)
     rounded = pointwise(lambda v: convert(v, result), input, out_dtype=result)
     return scan("sum", rounded, dim % len(input.size), result.compute, result)
+
+
+@register_lowering(tp["cat"])
+def lower_cat(tensors: Sequence[LoweredTensor], dim: int = 0) -> LoweredTensor | None:
+    """Join many tensors in rounds: a few make a part in memory, a few parts the next one.
+
+    In one round every element would ask each tensor in turn whether it belongs there, and so would the text of the
+    kernel. A few tensors are lowered by the operator's form.
+    """
+    parts = [t for t in tensors if t.size != (0,)] or list(tensors[:1])
+    if len(parts) <= choices.MOST_PIECES:
+        return None
+    place, dtype = dim % len(parts[0].size), dtypes.result_type([t.dtype for t in tensors])
+    if dtype.kind == "c":
+        return None
+    while len(parts) > choices.MOST_PIECES:
+        rounds = range(0, len(parts), choices.MOST_PIECES)
+        groups = [parts[k : k + choices.MOST_PIECES] for k in rounds]
+        parts = [concatenated(group, place, dtype) for group in groups]
+        for part in parts:
+            part.realize()
+    return concatenated(parts, place, dtype)
