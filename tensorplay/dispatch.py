@@ -93,7 +93,13 @@ class FunctionMode(Mode):
 
 
 class OperatorMode(Mode):
-    """Sees overloads with normalized arguments, and writes into tensors."""
+    """Sees overloads with normalized arguments, and writes into tensors.
+
+    A *transform* (a level of forward mode, a batch) changes what calls compute: a function mode
+    outside of it sees what it makes of them, not what the user wrote inside.
+    """
+
+    is_transform: bool = False
 
     def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Handle an operator call; `overload(*args, **kwargs)` goes on below this mode."""
@@ -108,6 +114,9 @@ class OperatorMode(Mode):
     def write(self, tensor: Tensor, value: Tensor) -> None:
         """Handle an in-place change: `tensor` takes the contents of `value` (same shape and dtype)."""
         write(tensor, value)
+
+    def refuse_data(self, tensor: Tensor, what: str) -> None:
+        """Raise where `what` (`item()`, `bool()`, …) asks for the data of a tensor that has none here."""
 
 
 _modes: ContextVar[tuple[Mode, ...]] = ContextVar("tensorplay modes", default=())
@@ -154,6 +163,23 @@ def current_function_mode() -> FunctionMode | None:
     return next((mode for mode in reversed(_modes.get()) if isinstance(mode, FunctionMode)), None)
 
 
+def _asked_first(modes: tuple[Mode, ...]) -> FunctionMode | None:
+    """The innermost function mode, where no transform stands inside of it."""
+    for mode in reversed(modes):
+        if isinstance(mode, FunctionMode):
+            return mode
+        if isinstance(mode, OperatorMode) and mode.is_transform:
+            return None
+    return None
+
+
+def refuse_data(tensor: Tensor, what: str) -> None:
+    """Let the modes say why a tensor has no data."""
+    for mode in reversed(_modes.get()):
+        if isinstance(mode, OperatorMode):
+            mode.refuse_data(tensor, what)
+
+
 def _below(modes: tuple[Mode, ...], mode: Mode) -> tuple[Mode, ...]:
     """The stack without a mode and without the modes of its level inside it."""
     level = FunctionMode if isinstance(mode, FunctionMode) else OperatorMode
@@ -169,14 +195,14 @@ def call_function(
 ) -> Any:  # noqa: ANN401  # whatever the function returns
     """A public call: to the innermost function mode, else to `body(*args, **kwargs)`."""
     modes = _modes.get()
-    for mode in reversed(modes):
-        if isinstance(mode, FunctionMode):
-            token = _modes.set(_below(modes, mode))
-            try:
-                return mode.call(target, args, kwargs)
-            finally:
-                _modes.reset(token)
-    return body(*args, **kwargs)
+    mode = _asked_first(modes)
+    if mode is None:
+        return body(*args, **kwargs)
+    token = _modes.set(_below(modes, mode))
+    try:
+        return mode.call(target, args, kwargs)
+    finally:
+        _modes.reset(token)
 
 
 # ---- operator level -----------------------------------------------------------------------------------
@@ -189,7 +215,7 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
     """
     kind = operator.kind
     modes = _modes.get()
-    if modes and any(isinstance(mode, FunctionMode) for mode in modes):
+    if modes and _asked_first(modes) is not None:
         return _call_shown(operator, values)
     if type(kind) is Composite and not operator.gradients:
         return kind.decompose(operator, values)

@@ -239,6 +239,8 @@ class Tensor(_C.TensorBase, OperatorMethods):
     def _data(self, what: str) -> Array:
         """The array; refused for tensors without data."""
         mode = dispatch.current_function_mode()
+        if self.array is None:
+            dispatch.refuse_data(self, what)
         array = self.array if mode is None else mode.read_data(self, what)
         if array is None:
             msg = (

@@ -75,6 +75,8 @@ class Memory:
 class DualLevel(TangentMode):
     """Computes the tangents of all calls and writes inside it."""
 
+    is_transform = True
+
     def __init__(self) -> None:
         """Start without tangents."""
         self._memories: WeakKeyDictionary[Storage, Memory] = WeakKeyDictionary()

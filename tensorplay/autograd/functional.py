@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from tensorplay.autograd.batching import carried_outside
 from tensorplay.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tensorplay.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from tensorplay.autograd.gradients import grad
@@ -322,7 +323,8 @@ def _points(given: Tensors, *, create_graph: bool) -> Tensors:
         if create_graph and each.requires_grad:
             points.append(operators.alias(each))
         else:
-            with no_grad():  # an alias, unlike a detached tensor, keeps tangents
+            # An alias, unlike a detached tensor, keeps tangents, and a batch keeps its own history.
+            with set_grad_enabled(create_graph and carried_outside(each) is not None):
                 source = each if create_graph else each.detach()
                 points.append(operators.alias(source).requires_grad_())
     return tuple(points)

@@ -74,7 +74,16 @@ class OperatorNode(Node):
 
 def on_call(operator: Operator, values: Values, tensors: list[Tensor]) -> Any:  # noqa: ANN401
     """Compute a call below autograd and record it where a gradient can flow."""
-    result = dispatch.compute(operator, values)
+    return record_call(operator, values, tensors, dispatch.compute(operator, values))
+
+
+def record_call(
+    operator: Operator,
+    values: Values,
+    tensors: list[Tensor],
+    result: Any,  # noqa: ANN401  # a tensor or a tuple of them
+) -> Any:  # noqa: ANN401  # the same with a history
+    """Give the result of a call its history, where a gradient can flow."""
     edges = tuple(gradient_edge(tensor) for tensor in tensors)
     needs = tuple(edge is not None for edge in edges)
     if not any(needs):

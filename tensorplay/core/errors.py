@@ -61,6 +61,10 @@ class VersionError(GradientError):
     """A tensor needed by the backward pass was changed in place."""
 
 
+class BatchError(TensorPlayError):
+    """A function can't run for a batch of samples at once; the message names the user's line."""
+
+
 class NotDifferentiableError(GradientError, NotImplementedError):
     """An operator has no derivative, for the reason given."""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from tensorplay.func.jacobians import hessian, jacfwd, jacrev
 from tensorplay.func.transforms import grad, jvp, value_and_grad, vjp
+from tensorplay.func.vmap import vmap
 
 __all__ = [
     "grad",
@@ -26,4 +27,5 @@ __all__ = [
     "jvp",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

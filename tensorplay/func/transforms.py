@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 import optree
 
 from tensorplay import autograd
+from tensorplay.autograd.batching import carried_outside
 from tensorplay.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tensorplay.autograd.tensor_state import gradient_edge
 from tensorplay.core.errors import ArgumentError, GradientError, ShapeError
@@ -192,8 +193,8 @@ def points_of(tensors: Sequence[Tensor]) -> list[Tensor]:
     for each in tensors:
         if each.requires_grad:
             points.append(operators.alias(each))
-        else:
-            with autograd.no_grad():
+        else:  # what a sample of a batch carries keeps its history
+            with autograd.set_grad_enabled(carried_outside(each) is not None):
                 point = operators.alias(each).requires_grad_()
             _points[id(point)] = point
             points.append(point)
@@ -235,7 +236,9 @@ def _outermost(value: Any) -> Any:  # noqa: ANN401 - any leaf
 
 
 def leads_outside(tensors: Sequence[Tensor]) -> bool:
-    """Whether gradients of these tensors flow to a leaf that is no point."""
+    """Whether gradients of these tensors flow to a leaf that is no point, or out of a batch."""
+    if any(_has_history_outside(each) for each in tensors):
+        return True
     edges = [gradient_edge(each) for each in tensors]
     seen: set[int] = set()
     while edges:
@@ -248,6 +251,16 @@ def leads_outside(tensors: Sequence[Tensor]) -> bool:
             edges.extend(target.edges)
         elif _points.get(id(target)) is not target:
             return True
+    return False
+
+
+def _has_history_outside(tensor: Tensor) -> bool:
+    """Whether a sample of a batch carries a tensor with a history."""
+    carried = carried_outside(tensor)
+    while carried is not None:
+        if carried.requires_grad:
+            return True
+        carried = carried_outside(carried)
     return False
 
 

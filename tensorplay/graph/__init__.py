@@ -7,11 +7,12 @@ source that can be read; `Interpreter` runs one node by node; `Tracer` records o
 
 from __future__ import annotations
 
+from tensorplay.core.source_line import SourceLine
 from tensorplay.graph.graph import Graph
 from tensorplay.graph.graph_module import GraphModule
 from tensorplay.graph.interpreter import Interpreter
 from tensorplay.graph.node import Node, Op, Target, map_leaves, map_nodes
-from tensorplay.graph.tracer import SourceLine, Tracer
+from tensorplay.graph.tracer import Tracer
 
 __all__ = [
     "Graph",

@@ -6,40 +6,17 @@ arguments into nodes, and notes the user's line on each node.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from tensorplay.core.source_line import user_line
 from tensorplay.graph.graph import Graph
 from tensorplay.graph.node import LEAVES, Node, map_leaves
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from tensorplay.graph.node import Op, Target
 
 NodeOf: TypeAlias = Callable[[object], Node | None]
-
-OURS: Final = (str(Path(__file__).resolve().parent.parent) + "/", "<tensorplay ", "<graph ")
-"""How the files of our own code begin, printed code included; other frames are the user's."""
-
-
-class SourceLine(NamedTuple):
-    """A line of the user's program."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        """Return `model.py:12`."""
-        return f"{self.file.rpartition('/')[2]}:{self.line}"
-
-    @property
-    def location(self) -> str:
-        """The line as Python's tracebacks name it."""
-        return f'File "{self.file}", line {self.line}, in {self.function}'
 
 
 class Tracer:
@@ -76,14 +53,3 @@ class Tracer:
         """Return what stands for one leaf of an argument: its node if it is recorded."""
         node = self.node_of(value)
         return value if node is None else node
-
-
-def user_line() -> SourceLine | None:
-    """Return the innermost line of the program that is not of this package, if there is one."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 (documented; inspect is 50x slower)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
-    if frame is None:
-        return None
-    code = frame.f_code
-    return SourceLine(code.co_filename, frame.f_lineno, code.co_name)

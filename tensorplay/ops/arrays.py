@@ -214,4 +214,18 @@ def philox(seed: Array, offset: Array, index: Array) -> Array:
 
     Key (seed low, seed high); counter (index low, index high, offset low, offset high).
     """
-    return _C.philox(seed, offset, np.asarray(index))
+    if seed.size == offset.size == 1:
+        return _C.philox(seed, offset, np.asarray(index))
+    return _philox_of_states(*np.broadcast_arrays(seed, offset, index))
+
+
+def _philox_of_states(seeds: Array, offsets: Array, index: Array) -> Array:
+    """The bits of several states (one a sample of a batch), each for a run of elements."""
+    seed, offset, places = seeds.reshape(-1), offsets.reshape(-1), index.reshape(-1)
+    found = np.empty(places.shape, np.uint64)
+    changes = np.flatnonzero((seed[1:] != seed[:-1]) | (offset[1:] != offset[:-1])) + 1
+    starts = [0, *changes.tolist()] if places.size else []
+    for start, stop in zip(starts, [*starts[1:], places.size], strict=False):
+        run = slice(start, stop)
+        found[run] = _C.philox(seed[start : start + 1], offset[start : start + 1], places[run])
+    return found.reshape(index.shape)

@@ -31,6 +31,7 @@ from tensorplay.ops.signature import Role, signature_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tensorplay.ops.batching import Rule
     from tensorplay.ops.kinds.kind import Kind
     from tensorplay.ops.monoids import Monoid
     from tensorplay.ops.registry import Metas
@@ -148,12 +149,17 @@ def index(
     linear: bool = False,
     inplace: bool = False,
     not_differentiable: str | None = None,
+    batching: Rule | None = None,
 ) -> Declare:
-    """Declare an index operator by its form; the declared function is the NumPy kernel."""
+    """Declare an index operator by its form; the declared function is the NumPy kernel.
+
+    `batching` replaces the rule that follows from the form where the operator itself can do it.
+    """
 
     def decorate(function: Callable[..., Any]) -> Operator:
         return declare(function, Index(function, meta, form), name=name, method=method, public=public,
-                        inplace=inplace, linear=linear, not_differentiable=not_differentiable)  # fmt: skip
+                        inplace=inplace, linear=linear, not_differentiable=not_differentiable,
+                        batching_rule=batching)  # fmt: skip
 
     return decorate
 
@@ -186,12 +192,18 @@ def structured(
     effect: bool = False,
     linear: bool = False,
     not_differentiable: str | None = None,
+    batching: Rule | None = None,
 ) -> Declare:
-    """Declare an operator whose kernel (the declared function, on NumPy arrays) and meta rule are written out."""
+    """Declare an operator whose kernel (the declared function, on NumPy arrays) and meta rule are written out.
+
+    `batching` says what it does for a batch of samples: a rule of `ops.batching` (`leading`, where
+    the kernel takes any number of leading dimensions), or a written one.
+    """
 
     def decorate(function: Callable[..., Any]) -> Operator:
         return declare(function, Structured(function, meta), name=name, method=method, public=public,
-                        inplace=inplace, is_factory=factory, effect=effect, linear=linear, not_differentiable=not_differentiable)  # fmt: skip
+                        inplace=inplace, is_factory=factory, effect=effect, linear=linear,
+                        not_differentiable=not_differentiable, batching_rule=batching)  # fmt: skip
 
     return decorate
 

@@ -20,10 +20,13 @@ from tensorplay.ops.signature import Role, Signature, Values, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.core.meta import TensorMeta
+    from tensorplay.ops.batching import Rule
     from tensorplay.ops.kinds.kind import Kind
     from tensorplay.ops.samples import Sample
     from tensorplay.tensor import Tensor
 
+BATCHED = "_batched"
+"""How the names of operators end that are another one with a batch in front."""
 Metas: TypeAlias = "TensorMeta | tuple[TensorMeta, ...]"
 
 
@@ -106,6 +109,8 @@ class Operator:
     overloads: dict[str, Overload] = field(default_factory=dict)
     gradients: list[Gradient] = field(default_factory=list)
     written_tangent: Tangent | None = None
+    batching_rule: Rule | None = None
+    """The written batching rule (see `ops.batching`), where the kind's own is not used."""
     lowering: Callable[..., Any] | None = None
     """Set by `register_lowering` where the kind's own lowering is not used."""
 
@@ -238,6 +243,11 @@ class Operator:
         self.written_tangent = function
         return function
 
+    def batching(self, function: Rule) -> Rule:
+        """Declare a batching rule `(operator, values, metas, size) -> results`; see `ops.batching`."""
+        self.batching_rule = function
+        return function
+
     def sample(self, function: Callable[[], Iterator[Sample]]) -> Callable[[], Iterator[Sample]]:
         """Declare sample calls."""
         self.samples = function
@@ -301,9 +311,12 @@ class Namespace:
         return sorted(self._operators)
 
     def _derive(self, name: str) -> Operator | None:
+        if name.endswith(BATCHED):
+            of_sample = self[name.removesuffix(BATCHED)]
+            return of_sample.kind.batched(of_sample)
         base, mark, _ = name.rpartition("_backward")
         while mark:
-            if base in self._operators or "_backward" in base:
+            if base in self._operators or "_backward" in base or base.endswith(BATCHED):
                 try:
                     return self[base].kind.companion_named(self[base], name)
                 except RegistryError:

@@ -28,8 +28,8 @@ from tensorplay.compiler.capture.structure import map_structure, open_container
 from tensorplay.compiler.statistics import count
 from tensorplay.core.errors import CaptureError
 from tensorplay.core.random import default_generator
+from tensorplay.core.source_line import user_line
 from tensorplay.graph import GraphModule, Node
-from tensorplay.graph.tracer import user_line
 from tensorplay.tensor import Tensor
 
 _LARGE: Final = 1000

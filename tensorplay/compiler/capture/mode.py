@@ -36,10 +36,10 @@ from tensorplay.compiler.capture.places import Place
 from tensorplay.compiler.capture.random_calls import draws_random_numbers
 from tensorplay.compiler.capture.sampling import Sampling
 from tensorplay.core.errors import CaptureError, DataNeededError
+from tensorplay.core.source_line import user_line
 from tensorplay.dispatch import FunctionMode, OperatorMode, Target
 from tensorplay.graph import Graph, Node, SourceLine, map_leaves
 from tensorplay.graph.node import LEAVES
-from tensorplay.graph.tracer import user_line
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import Values
 from tensorplay.tensor import Tensor

@@ -15,92 +15,27 @@ contract suite on integers; the eager kernel is NumPy's own and must agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorplay.core.dtypes import Number
+from tensorplay.ops.kinds.form_batches import run_form
+from tensorplay.ops.kinds.forms import (
+    Condition,
+    Form,
+    Gather,
+    Indices,
+    Piece,
+    Pieces,
+    Read,
+    Scatter,
+)
 from tensorplay.ops.kinds.kind import Kind
-from tensorplay.ops.monoids import Monoid
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Metas, Operator
     from tensorplay.ops.signature import Values
-
-Indices: TypeAlias = Sequence[Any]
-
-
-class Read(Protocol):
-    """Reads an index for a dimension of `size` elements from an integer tensor.
-
-    Negative ones count from the end, or are refused where `wraps` is false. For a list of tensors
-    the parameter is written `"indices.0"`.
-    """
-
-    def __call__(self, parameter: str, indices: Indices, size: int, *, wraps: bool = True) -> Any:  # noqa: ANN401  # an index
-        """The index at `indices` of the tensor `parameter`."""
-        ...
-
-
-Place: TypeAlias = Callable[[Indices, Read], Indices]
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Read `source` at `place`."""
-
-    source: str
-    shape: tuple[int, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    """Write `value` (a tensor parameter, read at `value_place(i)`, or a number) for each `i` in `domain` to `place`."""
-
-    base: str
-    """The parameter that the result starts as."""
-    value: str
-    domain: tuple[int, ...]
-    place: Place
-    value_place: Callable[[Indices], Indices]
-    combine: Monoid | None
-    """None: the value replaces what is there.
-
-    Which of several wins at an equal place is not defined.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """Holds where `low <= value < high` and `value - low` is a multiple of `step`."""
-
-    value: Any
-    low: int
-    high: int
-    step: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A box of the result. `source` is a tensor parameter (`"tensors.0"` for an item of a list) or a number."""
-
-    source: str | Number
-    conditions: Callable[[Indices], Sequence[Condition]]
-    place: Callable[[Indices], Indices]
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """The first piece whose conditions hold gives the element; the last one has none."""
-
-    shape: tuple[int, ...]
-    pieces: tuple[Piece, ...]
-
-
-Form: TypeAlias = Gather | Scatter | Pieces
 
 
 class Index(Kind):
@@ -126,8 +61,15 @@ class Index(Kind):
         del operator
         return self._meta(*values)
 
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """The form of a sample, run on tensors of indices, with the batch as an index more."""
+        return run_form(self.form(operator, metas), operator, values, metas, size)
+
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         """The declared kernel; NumPy lays what it reads at places out as the places lie, results are row-major."""
         del operator
         found: Any = self._kernel(*values)
         return found if found.flags.c_contiguous else np.array(found, order="C")
+
+
+__all__ = ["Condition", "Form", "Gather", "Index", "Indices", "Piece", "Pieces", "Read", "Scatter"]

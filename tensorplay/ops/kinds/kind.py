@@ -60,6 +60,16 @@ class Kind(ABC):
         msg = f"{operator.name} has no forward-mode rule; declare one with @{operator.name}.tangent"
         raise NotDifferentiableError(msg)
 
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """The derived batching rule (see `ops.batching`); `NotImplemented` where there is none."""
+        del operator, values, metas, size
+        return NotImplemented
+
+    def batched(self, operator: Operator) -> Operator | None:
+        """The operator with a batch in front as an operator of its own, where a kind derives one."""
+        del operator
+        return None
+
     def missing_gradient(self, operator: Operator) -> str | None:
         """Why `freeze` should ask for a written gradient; None where one is derived."""
         return None if operator.gradients else f"the kind {self.name} derives none"

@@ -30,8 +30,10 @@ from tensorplay.core.device import CPU
 from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentError, DTypeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import each_tensor, operator_call, padded, tensor_metas, with_batch
 from tensorplay.ops.expression import GRAD, RESULT, Program, Recorder, differentiate
 from tensorplay.ops.gradient import Grads, Pullback, Result
+from tensorplay.ops.kinds.batched import batched_pointwise
 from tensorplay.ops.kinds.companions import (
     INDEX,
     LINEAR,
@@ -133,6 +135,7 @@ class Pointwise(Kind):
         self._roles: tuple[Role, ...] | None = None
         self._companions: dict[tuple[str, frozenset[str]], Operator] = {}
         self._reads: dict[str, frozenset[str]] = {}
+        self._batched: Operator | None = None
 
     # ---- dtypes and shapes
 
@@ -428,6 +431,46 @@ class Pointwise(Kind):
             index_name=self.index_name,
             linear_name=self.linear_name,
         )
+
+    # ---- batches
+
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """The batch as a dimension in front of all others, to which the samples' dimensions are aligned.
+
+        Samples without dimensions are converted first, because promotion ranks 0-d tensors lower.
+        """
+        ndim = max((len(meta.shape) for meta in tensor_metas(metas)), default=0)
+        computation = self._computation(operator, metas)
+        tensors = tensor_metas(metas)
+        convert_first = any(not meta.shape for meta in tensors) and any(
+            meta.dtype is not computation for meta in tensors
+        )
+        outside = {
+            id(value)
+            for parameter, value in zip(operator.signature.parameters, values, strict=True)
+            if parameter.role in {Role.MASK, Role.RAW}
+        }
+
+        def aligned(value: Tensor, meta: TensorMeta) -> Tensor:
+            if convert_first and id(value) not in outside and meta.dtype is not computation:
+                value = value.to(computation)
+            return padded(value, meta, ndim)
+
+        if self.index_name is None and self.linear_name is None and self.shape is None:
+            return operator_call(operator, each_tensor(values, metas, aligned))
+        shape = self._shape(operator, metas)
+        whole = each_tensor(
+            values,
+            metas,
+            lambda value, meta: padded(with_batch(value, meta, size), meta, len(shape)),
+        )
+        return operator_call(self.batched(operator), (size, layout.numel(shape), *whole))
+
+    def batched(self, operator: Operator) -> Operator:
+        """The operator with a batch in front, for those whose elements know their place."""
+        if self._batched is None:
+            self._batched = batched_pointwise(operator, self)
+        return self._batched
 
     def companion_named(self, operator: Operator, name: str) -> Operator:
         """The companion called `name`, after deriving those of the declared samples."""

@@ -27,12 +27,13 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentValueError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays
+from tensorplay.ops.batching import operator_call
 from tensorplay.ops.expression import Recorder
 from tensorplay.ops.kinds.kind import NO_NAMES, Kind
 from tensorplay.ops.monoids import Monoid
 from tensorplay.ops.numpy_code import Kernels, compile_program
 from tensorplay.ops.quiet import quiet
-from tensorplay.ops.signature import Values, dtype_of
+from tensorplay.ops.signature import Role, Values, dtype_of
 from tensorplay.ops.values import Value
 from tensorplay.ops.values import to_dtype as convert
 
@@ -294,6 +295,35 @@ class Reduction(Kind):
             self.dims(operator, values), self.keepdim(operator, values),
             before.fresh if before.step_count else None, after, plan.result,
         )  # fmt: skip
+
+    # ---- batches
+
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """The reduced dimensions one further back, behind the batch.
+
+        Where an operator reduces one dimension or all (argmax), all are merged into one first.
+        """
+        place = operator.signature.places.get("dim")
+        if place is None:
+            return NotImplemented
+        tensor: Any = values[0]
+        meta: Any = metas[0]
+        dims = self.dims(operator, metas)
+        merged = not meta.shape or (
+            len(dims) != 1 and operator.signature.parameters[place].role is not Role.DIMS
+        )
+        if merged:
+            tensor = tensor.reshape((size, -1 if meta.numel else 0))
+            dims = (0,)
+        moved: Any = tuple(each + 1 for each in dims)
+        if operator.signature.parameters[place].role is not Role.DIMS:
+            moved = moved[0]
+        changed = [tensor, *values[1:]]
+        changed[place] = moved
+        result = operator_call(operator, tuple(changed))
+        if merged and self.keepdim(operator, metas):
+            result = result.reshape((size, *(1 for _ in meta.shape)))
+        return result
 
     # ---- overloads
 

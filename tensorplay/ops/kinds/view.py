@@ -22,10 +22,12 @@ import numpy as np
 
 from tensorplay import _C
 from tensorplay.core import layout
-from tensorplay.core.errors import LayoutError
+from tensorplay.core.errors import LayoutError, TensorPlayError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import door
+from tensorplay.ops.batching import over_batch
 from tensorplay.ops.gradient import Grads, Pullback, Result
+from tensorplay.ops.kinds.batched import derived, sample_meta
 from tensorplay.ops.kinds.kind import Kind, linear_tangent
 from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.signature import Values, dtype_of
@@ -80,6 +82,7 @@ class View(Kind):
         self.copies = copies
         self.is_view = not copies
         self._layouts: dict[object, _Layout] = {}
+        self._batched: Operator | None = None
 
     def view_map(self, meta: TensorMeta, *arguments: object) -> ViewMap:
         """The view's shape and index map."""
@@ -209,6 +212,32 @@ class View(Kind):
         del result
         return linear_tangent(operator, values, tangents)
 
+    # ---- batches
+
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """The view of each sample: the same index map behind the batch's own index."""
+        del size
+        meta: Any = metas[0]
+        tensor: Any = values[0]
+        if len(values) == 1 and self._is_identity(meta) and self._is_identity(tensor.tensor_meta):
+            return door.call(operator, values)  # alias
+        return door.call(self.batched(operator), values)
+
+    def _is_identity(self, meta: TensorMeta) -> bool:
+        """Whether every element stays at its place."""
+        try:
+            found = self.view_map(meta)
+        except TensorPlayError:  # a matrix has a transpose, a batch of matrices has none
+            return False
+        probe = [1000 + i for i in range(meta.ndim)]
+        return tuple(found.shape) == meta.shape and list(found.source(probe)) == probe
+
+    def batched(self, operator: Operator) -> Operator:
+        """The view of each sample of a batch, as an operator."""
+        if self._batched is None:
+            self._batched = derived(operator, BatchedView(operator, self), self.declared_map)
+        return self._batched
+
     def missing_gradient(self, operator: Operator) -> str | None:
         """Derived where an inverse or a scatter is declared."""
         if operator.gradients or self.inverse is not None or self.scatter is not None:
@@ -241,6 +270,87 @@ def _dot(strides: Sequence[int], index: Sequence[int]) -> int:
     for stride, place in zip(strides, index, strict=True):
         total = total + stride * place
     return total
+
+
+class BatchedView(View):
+    """A view of each sample of a batch: what is declared for one, behind the batch's index."""
+
+    def __init__(self, operator: Operator, kind: View) -> None:
+        """Derive the map of `operator`, of kind `kind`."""
+        super().__init__(
+            kind.declared_map, inverse=kind.inverse, scatter=kind.scatter, copies=kind.copies
+        )
+        self.of_sample = kind
+        self.operator = operator
+
+    def view_map(self, meta: TensorMeta, *arguments: object) -> ViewMap:
+        """The batch's index, then the map of a sample."""
+        found = self.of_sample.view_map(sample_meta(meta), *arguments)
+        strides = None if found.strides is None else (meta.strides[0], *found.strides)
+        return ViewMap(
+            (meta.shape[0], *found.shape), lambda i: [i[0], *found.source(i[1:])], strides
+        )
+
+    def adjoint(
+        self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], grad: Tensor
+    ) -> Tensor:
+        """The adjoint of each sample's view."""
+        del operator
+        one = sample_meta(meta)
+        found: Tensor = over_batch(
+            lambda grad: self.of_sample.adjoint(self.operator, one, arguments, grad),
+            meta.shape[0],
+            (grad,),
+        )
+        return found
+
+    def scattered(
+        self,
+        operator: Operator,
+        meta: TensorMeta,
+        arguments: tuple[object, ...],
+        base: Tensor,
+        value: Tensor,
+    ) -> Tensor:
+        """Each sample with its view's elements replaced."""
+        del operator
+        one = sample_meta(meta)
+        found: Tensor = over_batch(
+            lambda base, value: self.of_sample.scattered(
+                self.operator, one, arguments, base, value
+            ),
+            meta.shape[0],
+            (base, value),
+        )
+        return found
+
+    def pullback(
+        self, operator: Operator, values: Values, result: Result, needs: Sequence[bool]
+    ) -> Pullback:
+        """The pullback of each sample's view, a written one too."""
+        if not self.operator.gradients:
+            return super().pullback(operator, values, result, needs)
+        tensor: Any = values[0]
+        meta: TensorMeta = tensor.tensor_meta
+        kind, rule = type(tensor), self.operator.vjp
+
+        def pull(grads: Grads, saved: Sequence[Tensor], wanted: Sequence[bool]) -> Grads:
+            del saved
+            if grads[0] is None or not wanted[0]:
+                return (None,)
+
+            like: Any = _C.TensorBase.__new__(kind)  # only its shape is read
+            like.meta, like.dtype = sample_meta(meta), meta.dtype
+
+            def of_sample(grad: Tensor) -> Tensor | None:
+                pullback = rule((like, *values[1:]), grad, (True,))
+                assert pullback is not None  # noqa: S101  # views have a gradient
+                return pullback.pull((grad,), pullback.saved, wanted)[0]
+
+            found: Tensor = over_batch(of_sample, meta.shape[0], (grads[0],))
+            return (found,)
+
+        return Pullback((), pull)
 
 
 class StridedView(View):

@@ -21,10 +21,11 @@ from tensorplay.core.dtypes import Number, bfloat16, float32, float64, int32, in
 from tensorplay.core.errors import ArgumentValueError, DataNeededError, DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import has_batch, with_batch
 from tensorplay.ops.declare import composite, structured
-from tensorplay.ops.registry import tp
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import dtype_of, is_tensor
+from tensorplay.ops.signature import Values, dtype_of, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -74,6 +75,21 @@ def insertion_places(
     for row, query, out in zip(rows, queries, target, strict=True):
         out[...] = np.searchsorted(row, query, side)
     return found
+
+
+@insertion_places.batching
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """One sequence a sample is a row of a matrix of sequences."""
+    sequence: Any
+    input: Any
+    first: Any
+    second: Any
+    (sequence, input), (first, second) = values[:2], metas[:2]
+    if not has_batch(sequence, first) and first.ndim == 1:
+        return operator(sequence, input, *values[2:])
+    sequence, input = with_batch(sequence, first, size), with_batch(input, second, size)
+    rows = input.reshape((size, second.numel)) if first.ndim == 1 else input
+    return operator(sequence, rows, *values[2:]).reshape(input.shape)
 
 
 @composite()

@@ -21,6 +21,7 @@ from tensorplay.core.dtypes import DType, bfloat16, float64, int32, int64
 from tensorplay.core.errors import DimensionError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -90,7 +91,12 @@ def _extreme_places_meta(input: TensorMeta, dim: int, largest: bool) -> TensorMe
     return TensorMeta(input.shape, int64, input.device)
 
 
-@structured(meta=_extreme_places_meta, public=False, not_differentiable="its result are indices")
+@structured(
+    meta=_extreme_places_meta,
+    public=False,
+    not_differentiable="its result are indices",
+    batching=along("dim"),
+)
 def running_extreme(input: Array, dim: int, largest: bool) -> Array:
     """The place (int64) of the largest or least element up to each place along `dim`.
 

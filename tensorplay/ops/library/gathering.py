@@ -20,6 +20,7 @@ from tensorplay.core import layout
 from tensorplay.core.dtypes import float64, int32, int64
 from tensorplay.core.errors import DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import along, has_batch
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
 from tensorplay.ops.monoids import SUM, Monoid
@@ -111,7 +112,7 @@ def _gather_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather:
     return Gather("input", index.shape, _along(dim, input, "index"))
 
 
-@index(meta=_gather_meta, form=_gather_form, method=True)
+@index(meta=_gather_meta, form=_gather_form, method=True, batching=along("dim"))
 def gather(input: Array, dim: int, index: Array) -> Array:
     """Read along `dim` at the places that `index` holds; the result has the index's shape."""
     dim = _check_along("gather", input, dim, index)
@@ -252,6 +253,7 @@ def add_at(target: Array, where: tuple[Any, ...], values: Array) -> None:
     form=_scatter_form_of("scatter", None),
     method=True,
     inplace=True,
+    batching=along("dim"),
 )
 def scatter(input: Array, dim: int, index: Array, src: Array | Number) -> Array:
     """Replace elements along `dim` at the places that `index` holds; which of several wins is not defined."""
@@ -316,6 +318,7 @@ def _() -> Iterator[Sample]:
     form=_scatter_form_of("scatter_add", SUM),
     method=True,
     inplace=True,
+    batching=along("dim"),
 )
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Add the elements of `src` along `dim` at the places that `index` holds, all that meet in one place."""
@@ -391,6 +394,19 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     size = input.shape[dim] if input.ndim else 1
     places = in_range("index_select", index.reshape(-1), size)
     return np.ascontiguousarray(np.take(input, places, axis=dim)) if input.ndim else np.array(input)
+
+
+@index_select.batching
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """The dimension behind the batch, where all samples select alike."""
+    input: Any
+    dim: Any
+    input, dim, index = values
+    meta: Any = metas[0]
+    if has_batch(index, metas[2]) or not meta.ndim:
+        return NotImplemented
+    del size
+    return operator(input, layout.normalize_dim("index_select", dim, meta.ndim) + 1, index)
 
 
 @index_select.gradient("input")

@@ -11,6 +11,7 @@ import numpy as np
 from tensorplay.core import dtypes, layout
 from tensorplay.core.errors import DataNeededError, DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import has_batch, padded, with_batch
 from tensorplay.ops.declare import index as declare_index
 from tensorplay.ops.declare import structured
 from tensorplay.ops.gradient import Result
@@ -20,6 +21,8 @@ from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -113,6 +116,51 @@ def _out_of_range(error: IndexError, input: Any) -> str:  # noqa: ANN401  # an a
     return f"{str(error).replace('axis', 'dimension')} (the tensor has shape {tuple(input.shape)})"
 
 
+@index.batching
+def _index_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """The batch as an index more, or as a dimension that nothing indexes where samples index alike."""
+    input: Any
+    indices: Any
+    meta: Any
+    index_metas: Any
+    (input, indices), (meta, index_metas) = values, metas
+    geometry = _geometry("index", meta, index_metas)
+    rank = len(geometry.shape)
+    shared = all(
+        each is None or not has_batch(each, one)
+        for each, one in zip(indices, index_metas, strict=True)
+    )
+    if shared:
+        found: Any = operator(input, (None, *indices))
+        together = _geometry("index", input, (None, *indices)).start
+        return found if together else found.movedim(rank, 0)
+    aligned = _aligned_indices(indices, index_metas, rank)
+    if not has_batch(input, meta):
+        found = operator(input, aligned)
+        start = geometry.start
+        return found if start == 0 else found.movedim(start, 0)
+    found = operator(input, (_batch_index(size, rank), *aligned))
+    start = geometry.start
+    if not start or not rank:
+        return found
+    lead = [1 + rank + d for d in range(start)]
+    rest = range(1 + rank + start, found.ndim)
+    return found.permute((0, *lead, *range(1, 1 + rank), *rest))
+
+
+def _aligned_indices(indices: Any, metas: Any, rank: int) -> tuple[Any, ...]:  # noqa: ANN401
+    """Index tensors that broadcast to (batch, their common shape)."""
+    return tuple(
+        each if each is None else padded(each, meta, rank)
+        for each, meta in zip(indices, metas, strict=True)
+    )
+
+
+def _batch_index(size: int, rank: int) -> Tensor:
+    """The number of the sample, for indices of `rank` dimensions."""
+    return tp.arange(0, size, 1, dtype=dtypes.int64).reshape((size, *(1,) * rank))
+
+
 @index.gradient("input")
 def _index_gradient(grad: Tensor, input: TensorMeta, indices: Sequence[Tensor | None]) -> Tensor:
     zeros = tp.zeros(input.shape, dtype=grad.dtype)
@@ -187,6 +235,34 @@ def index_put(
     except IndexError as error:
         raise IndexRangeError(_out_of_range(error, input)) from None
     return result.astype(input.dtype, copy=False)
+
+
+@index_put.batching
+def _put_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """The batch as an index more; values in the order in which NumPy lays out what is indexed."""
+    input: Any
+    indices: Any
+    put: Any
+    meta: Any
+    index_metas: Any
+    put_meta: Any
+    input, indices, put, accumulate = values
+    meta, index_metas, put_meta = metas[:3]
+    geometry = _geometry("index_put", meta, index_metas)
+    rank = len(geometry.shape)
+    whole = with_batch(input, meta, size)
+    places = (_batch_index(size, rank), *_aligned_indices(indices, index_metas, rank))
+    start = geometry.start
+    if start and rank:
+        shape = (size, *geometry.result) if has_batch(put, put_meta) else geometry.result
+        first = len(shape) - len(geometry.result)
+        put = padded(put, put_meta, len(geometry.result)).expand(shape)
+        inner = [first + start + d for d in range(rank)]
+        others = [d for d in range(first, len(shape)) if d not in inner]
+        put = put.permute((*range(first), *inner, *others))
+    else:
+        put = padded(put, put_meta, len(geometry.result))
+    return operator(whole, places, put, accumulate)
 
 
 @index_put.gradient("input")

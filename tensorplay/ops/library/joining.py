@@ -16,6 +16,7 @@ from tensorplay.core.dtypes import DType, int32, result_type
 from tensorplay.core.errors import ArgumentError, DimensionError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -85,7 +86,7 @@ def _piece(source: str, dim: int, start: int, end: int | None) -> Piece:
     return Piece(source, conditions, place)
 
 
-@index(meta=_cat_meta, form=_cat_form)
+@index(meta=_cat_meta, form=_cat_form, batching=along("dim"))
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along an existing dimension; their dtypes are promoted.
 

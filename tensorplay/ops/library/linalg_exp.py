@@ -17,6 +17,7 @@ from tensorplay.core.dtypes import float64, int64
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
+from tensorplay.ops.batching import leading
 from tensorplay.ops.declare import structured
 from tensorplay.ops.library.linalg_checks import (
     check_square,
@@ -38,7 +39,7 @@ def _meta(input: TensorMeta) -> TensorMeta:
     return like(input, *batch, order, order)
 
 
-@structured(meta=_meta, method=True)
+@structured(meta=_meta, method=True, batching=leading)
 def matrix_exp(input: Array) -> Array:
     """The exponential Σ Aᵏ / k! of square matrices (..., N, N), float32 or float64. Needs SciPy.
 

@@ -22,6 +22,7 @@ from tensorplay.core.dtypes import float64, int64
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
+from tensorplay.ops.batching import leading
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.library.linalg_checks import (
     check_dtype,
@@ -67,7 +68,7 @@ def _inv_meta(A: TensorMeta) -> TensorMeta:
     return like(A, *batch, order, order)
 
 
-@structured(meta=_inv_meta, public=False)
+@structured(meta=_inv_meta, public=False, batching=leading)
 def linalg_inv(A: Array) -> Array:
     """The inverse of square matrices (..., N, N), float32 or float64.
 
@@ -114,7 +115,7 @@ def _det_meta(input: TensorMeta) -> TensorMeta:
     return like(input, *batch)
 
 
-@structured(meta=_det_meta, method=True)
+@structured(meta=_det_meta, method=True, batching=leading)
 def det(input: Array) -> Array:
     """The determinants (...) of square matrices (..., N, N), float32 or float64; of N = 0, 1.
 
@@ -147,7 +148,7 @@ def _cofactor_meta(A: TensorMeta) -> TensorMeta:
     return like(A, *batch, order, order)
 
 
-@structured(meta=_cofactor_meta, public=False)
+@structured(meta=_cofactor_meta, public=False, batching=leading)
 def linalg_cofactor(A: Array) -> Array:
     """The matrices of cofactors of (..., N, N): det(A) A⁻ᵀ where A is regular.
 
@@ -192,7 +193,7 @@ def _slogdet_meta(input: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     return like(input, *batch), like(input, *batch)
 
 
-@structured(meta=_slogdet_meta, method=True)
+@structured(meta=_slogdet_meta, method=True, batching=leading)
 def slogdet(input: Array) -> tuple[Array, Array]:
     """The sign and the logarithm of the absolute determinant of square matrices (..., N, N).
 
@@ -265,7 +266,7 @@ def _solve_meta(A: TensorMeta, B: TensorMeta) -> TensorMeta:
     return like(A, *_solve_shape("solve", A, B))
 
 
-@structured(meta=_solve_meta, public=False)
+@structured(meta=_solve_meta, public=False, batching=leading)
 def solve_matrices(A: Array, B: Array) -> Array:
     """X with A X = B for matrices A (..., N, N) and B (..., N, K); `linalg.solve` takes the rest.
 
@@ -352,7 +353,7 @@ def _triangular_meta(A: TensorMeta, B: TensorMeta, upper: bool, unitriangular: b
     return like(A, *_solve_shape("solve_triangular", A, B))
 
 
-@structured(meta=_triangular_meta, public=False)
+@structured(meta=_triangular_meta, public=False, batching=leading)
 def solve_triangle(A: Array, B: Array, upper: bool, unitriangular: bool = False) -> Array:
     """X with A X = B where one triangle of A is read; `linalg.solve_triangular` takes the rest.
 
@@ -447,7 +448,7 @@ def _cholesky_meta(A: TensorMeta) -> TensorMeta:
     return like(A, *batch, order, order)
 
 
-@structured(meta=_cholesky_meta, public=False)
+@structured(meta=_cholesky_meta, public=False, batching=leading)
 def cholesky_factor(A: Array) -> Array:
     """The lower triangular L with L Lᵀ = (A + Aᵀ) / 2 for matrices (..., N, N).
 

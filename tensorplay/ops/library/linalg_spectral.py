@@ -20,6 +20,7 @@ from tensorplay.core.dtypes import DType, finfo, float32, float64, int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
+from tensorplay.ops.batching import leading
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.library.linalg_checks import (
     check_matrix,
@@ -67,7 +68,7 @@ def _qr_meta(A: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     return like(A, *batch, rows, rank), like(A, *batch, rank, columns)
 
 
-@structured(meta=_qr_meta, public=False)
+@structured(meta=_qr_meta, public=False, batching=leading)
 def linalg_qr_reduced(A: Array) -> tuple[Array, Array]:
     """The reduced factorization A = Q R of matrices (..., M, N): Q (..., M, K), R (..., K, N).
 
@@ -160,6 +161,7 @@ def _complement_meta(Q: TensorMeta) -> TensorMeta:
     meta=_complement_meta,
     public=False,
     not_differentiable="any basis of the complement would do, so that it is no function of the columns",
+    batching=leading,
 )
 def orthogonal_complement(Q: Array) -> Array:
     """Columns (..., M, M - K) that complete the orthonormal columns (..., M, K) to a basis."""
@@ -213,7 +215,7 @@ def _eigh_meta(A: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     return like(A, *batch, order), like(A, *batch, order, order)
 
 
-@structured(meta=_eigh_meta, public=False)
+@structured(meta=_eigh_meta, public=False, batching=leading)
 def linalg_eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues (..., N), ascending, and eigenvectors (..., N, N) of symmetric matrices.
 
@@ -294,7 +296,7 @@ def _svd_meta(A: TensorMeta) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     return like(A, *batch, rows, rank), like(A, *batch, rank), like(A, *batch, rank, columns)
 
 
-@structured(meta=_svd_meta, public=False)
+@structured(meta=_svd_meta, public=False, batching=leading)
 def linalg_svd_reduced(A: Array) -> tuple[Array, Array, Array]:
     """U (..., M, K), S (..., K), Vh (..., K, N) with A = U diag(S) Vh, K = min(M, N), S descending.
 
@@ -423,7 +425,7 @@ def _pinv_meta(A: TensorMeta, atol: float | None, rtol: float | None) -> TensorM
     return like(A, *batch, columns, rows)
 
 
-@structured(meta=_pinv_meta, public=False)
+@structured(meta=_pinv_meta, public=False, batching=leading)
 def linalg_pinv(A: Array, *, atol: float | None = None, rtol: float | None = None) -> Array:
     """The Moore-Penrose pseudoinverse P (..., N, M) of matrices A (..., M, N).
 

@@ -11,6 +11,7 @@ from tensorplay import _C
 from tensorplay.core import dtypes, layout
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import has_batch
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.gradient import Result
 from tensorplay.ops.quiet import quiet
@@ -102,6 +103,41 @@ def _matmul_other(grad: Tensor, input: Tensor, other: TensorMeta) -> Tensor:
 
 def _turned(x: Tensor) -> Tensor:
     return x.t() if x.ndim == 2 else x.transpose(-2, -1)
+
+
+@matmul.batching
+def _matmul_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """Vectors become matrices, samples' leading dimensions are aligned; shared operands stay as they are.
+
+    Where one side is shared and the other a vector, the batch is the rows of one product.
+    """
+    del operator, size
+    input: Any
+    other: Any
+    left: Any
+    right: Any
+    (input, other), (left, right) = values, metas
+    if left.ndim == 1 and right.ndim == 2 and not has_batch(other, right):
+        return matmul(input, other)
+    if left.ndim == 2 and right.ndim == 1 and not has_batch(input, left):
+        return matmul(other, input.t())
+    rows = input.unsqueeze(-2) if left.ndim == 1 else input
+    columns = other.unsqueeze(-1) if right.ndim == 1 else other
+    lead = max(left.ndim, right.ndim, 2)
+    if has_batch(input, left):
+        rows = _with_rank(rows, lead + 1)
+    if has_batch(other, right):
+        columns = _with_rank(columns, lead + 1)
+    found = matmul(rows, columns)
+    if left.ndim == 1:
+        found = found.squeeze(-2)
+    return found.squeeze(-1) if right.ndim == 1 else found
+
+
+def _with_rank(x: Tensor, ndim: int) -> Tensor:
+    """Dimensions of size 1 behind the first one, up to `ndim`."""
+    shaped: Tensor = x.view((x.shape[0], *(1,) * (ndim - x.ndim), *x.shape[1:]))
+    return shaped
 
 
 @matmul.tangent

@@ -15,6 +15,7 @@ import numpy as np
 from tensorplay.core import layout
 from tensorplay.core.errors import ArgumentValueError, DimensionError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.index import Condition, Indices, Piece, Pieces
@@ -104,7 +105,13 @@ def _like_base(form: Callable[..., Pieces]) -> Callable[..., TensorMeta]:
     return meta
 
 
-@index(meta=_like_base(_slice_pieces), form=_slice_pieces, method=True, linear=True)
+@index(
+    meta=_like_base(_slice_pieces),
+    form=_slice_pieces,
+    method=True,
+    linear=True,
+    batching=along("dim", same_rank=False),
+)
 def slice_scatter(
     input: Array,
     src: Array,
@@ -189,7 +196,13 @@ def _select_pieces(input: TensorMeta, src: TensorMeta, dim: int, index: int) -> 
     return Pieces(input.shape, (inside, _rest("input")))
 
 
-@index(meta=_like_base(_select_pieces), form=_select_pieces, method=True, linear=True)
+@index(
+    meta=_like_base(_select_pieces),
+    form=_select_pieces,
+    method=True,
+    linear=True,
+    batching=along("dim", same_rank=False),
+)
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
     """`input` with index `index` of `dim` replaced by `src`."""
     place = layout.normalize_dim("select_scatter", dim, input.ndim)
@@ -259,7 +272,13 @@ def _diagonal_pieces(
     return Pieces(input.shape, (inside, _rest("input")))
 
 
-@index(meta=_like_base(_diagonal_pieces), form=_diagonal_pieces, method=True, linear=True)
+@index(
+    meta=_like_base(_diagonal_pieces),
+    form=_diagonal_pieces,
+    method=True,
+    linear=True,
+    batching=along("dim1", "dim2", same_rank=False),
+)
 def diagonal_scatter(
     input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Array:

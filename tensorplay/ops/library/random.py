@@ -21,11 +21,14 @@ from tensorplay.core.random import Generator, default_generator
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
 from tensorplay.ops.library.parts import select
+from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Sizes, checked_sizes, to_sizes
 from tensorplay.ops.values import Linear, Raw, Value
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -44,6 +47,18 @@ def _state_meta(count: int, generator: Generator | None) -> TensorMeta:
 def rng_state(count: int = 1, generator: Generator | None = None) -> Array:
     """(seed, offset) of a generator, which advances by `count`: an effect, never merged or dropped."""
     return np.array((generator or default_generator).draw(count), np.int64)
+
+
+@rng_state.batching
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Tensor:
+    """One draw for all samples: each gets the offsets of a draw of its own."""
+    del metas
+    count: Any
+    count, generator = values
+    state = operator(count * size, generator)
+    steps = tp.arange(0, size, 1, dtype=dtypes.int64) * count
+    offsets = select(state, 0, 1) + steps
+    return tp.stack((select(state, 0, 0).expand(offsets.shape), offsets), 1)
 
 
 def _state(generator: Generator | None) -> tuple[Tensor, Tensor]:

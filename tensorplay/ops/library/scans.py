@@ -17,6 +17,7 @@ from tensorplay.core.dtypes import DType, float64, int32, int64
 from tensorplay.core.errors import DimensionError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import structured
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -35,7 +36,7 @@ def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta
     return TensorMeta(input.shape, _result_dtype(input.dtype, dtype), input.device)
 
 
-@structured(meta=_cumsum_meta, method=True, linear=True)
+@structured(meta=_cumsum_meta, method=True, linear=True, batching=along("dim"))
 def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
     dim = layout.normalize_dim("cumsum", dim, input.ndim)

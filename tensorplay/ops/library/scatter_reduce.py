@@ -17,6 +17,7 @@ from tensorplay.core.dtypes import bool_, float64, int32, int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Indices, Read, Scatter
 from tensorplay.ops.library.gathering import check_index, in_range
@@ -73,7 +74,7 @@ def _form(input: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduc
     return Scatter("input", "src", index.shape, target, lambda i: i, _MONOIDS[reduce])
 
 
-@index(meta=_meta, form=_form, public=False)
+@index(meta=_meta, form=_form, public=False, batching=along("dim"))
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """Combine each element of `src` with the one at the place along `dim` that `index` holds: "prod", "amax" or "amin"."""
     place = _checked(input, dim, index, src)

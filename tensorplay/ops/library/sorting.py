@@ -22,6 +22,7 @@ from tensorplay.core.dtypes import Number, bfloat16, int32, int64
 from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -54,7 +55,12 @@ def _argsort_meta(input: TensorMeta, dim: int, descending: bool, stable: bool) -
     return TensorMeta(input.shape, int64, input.device)
 
 
-@structured(meta=_argsort_meta, method=True, not_differentiable="its result are indices")
+@structured(
+    meta=_argsort_meta,
+    method=True,
+    not_differentiable="its result are indices",
+    batching=along("dim"),
+)
 def argsort(input: Array, dim: int = -1, descending: bool = False, stable: bool = False) -> Array:
     """The places (int64) of the elements along `dim` in ascending order, or descending; NaN is the largest.
 

@@ -19,6 +19,7 @@ from tensorplay.core.errors import ArgumentError, DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import values as ops
 from tensorplay.ops.arrays import Array
+from tensorplay.ops.batching import broadcasting
 from tensorplay.ops.declare import FLOAT, composite, pointwise, structured
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -164,7 +165,10 @@ _NO_SLOPE = "it is a function of integers"
 
 
 @structured(
-    meta=lambda input, other: _whole("gcd", input, other), method=True, not_differentiable=_NO_SLOPE
+    meta=lambda input, other: _whole("gcd", input, other),
+    method=True,
+    not_differentiable=_NO_SLOPE,
+    batching=broadcasting,
 )
 def gcd(input: Array, other: Array) -> Array:
     """The greatest common divisor of integers, at least 0; `gcd(0, 0)` is 0. The operands broadcast.
@@ -175,7 +179,10 @@ def gcd(input: Array, other: Array) -> Array:
 
 
 @structured(
-    meta=lambda input, other: _whole("lcm", input, other), method=True, not_differentiable=_NO_SLOPE
+    meta=lambda input, other: _whole("lcm", input, other),
+    method=True,
+    not_differentiable=_NO_SLOPE,
+    batching=broadcasting,
 )
 def lcm(input: Array, other: Array) -> Array:
     """The least common multiple of integers, at least 0; 0 where one is 0. The operands broadcast.

@@ -11,6 +11,7 @@ from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.errors import ArgumentValueError, LayoutError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.batching import with_batch
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.declare import view as declare_view
 from tensorplay.ops.kinds.view import ViewMap, overlapping_write
@@ -20,6 +21,8 @@ from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size, dtype_of
 
 if TYPE_CHECKING:
+    from tensorplay.ops.registry import Operator
+    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,6 +72,18 @@ def _() -> Iterator[Sample]:
     yield bad(LayoutError, "unfold: writing through this view", Arg((4,)), Arg((3, 2)), 0, 2, 1)
 
 
+def _unfold_backward_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """The windowed dimension behind the batch."""
+    del metas
+    sizes: Any
+    dim: Any
+    input, sizes, dim, window, step = values
+    if not sizes:
+        return NotImplemented
+    place = layout.normalize_dim("unfold", dim, len(sizes)) + 1
+    return operator(input, (size, *sizes), place, window, step)
+
+
 def _unfold_backward_meta(input: TensorMeta, input_sizes: Sequence[int], *_: object) -> TensorMeta:
     return TensorMeta(input_sizes, input.dtype, input.device)
 
@@ -78,7 +93,9 @@ def _sum_type(array: Array) -> Any:  # noqa: ANN401  # a NumPy dtype
     return dtype_of(array).compute.numpy
 
 
-@structured(meta=_unfold_backward_meta, public=False, linear=True)
+@structured(
+    meta=_unfold_backward_meta, public=False, linear=True, batching=_unfold_backward_batching
+)
 def unfold_backward(input: Array, input_sizes: Size, dimension: int, size: int, step: int) -> Array:
     """The adjoint of unfold: every window added to where it came from."""
     result = np.zeros(tuple(input_sizes), _sum_type(input))
@@ -136,7 +153,37 @@ def _offset_of(array: Array) -> int:
     return -_C.reach(array)[0]
 
 
-@structured(meta=lambda input, *_: input.contiguous(), linear=True)
+@as_strided.batching
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """Each sample has its own storage, as far as it can tell; the batch is a dimension more."""
+    input: Any
+    sizes: Any
+    stride: Any
+    input, sizes, stride, first = values
+    if first is not None:
+        one: Any = metas[0]
+        first = input.storage_offset() - one.offset + first
+    return operator(input, (size, *sizes), (input.stride(0), *stride), first)
+
+
+def _scatter_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """As `as_strided`, in row-major memory."""
+    meta: Any
+    source: Any
+    sizes: Any
+    stride: Any
+    first: Any
+    input, src, sizes, stride, first = values
+    meta, source = metas[:2]
+    if meta.offset or not meta.is_contiguous or meta.numel == 0:
+        return NotImplemented  # the places of its elements are those of a sample's memory
+    whole: Any = with_batch(input, meta, size).contiguous()  # type: ignore[arg-type]  # a tensor
+    inside = with_batch(src, source, size)  # type: ignore[arg-type]  # a tensor
+    offset = None if first is None else whole.storage_offset() + first
+    return operator(whole, inside, (size, *sizes), (meta.numel, *stride), offset)
+
+
+@structured(meta=lambda input, *_: input.contiguous(), linear=True, batching=_scatter_batching)
 def as_strided_scatter(
     input: Array, src: Array, size: Size, stride: Size, storage_offset: int | None = None
 ) -> Array:
