@@ -214,7 +214,7 @@ def philox(seed: Array, offset: Array, index: Array) -> Array:
 
     Key (seed low, seed high); counter (index low, index high, offset low, offset high).
     """
-    if seed.size == offset.size == 1:
+    if np.size(seed) == np.size(offset) == 1:
         return _C.philox(seed, offset, np.asarray(index))
     return _philox_of_states(*np.broadcast_arrays(seed, offset, index))
 
