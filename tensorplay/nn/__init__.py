@@ -42,12 +42,17 @@ from tensorplay.nn.normalization import LayerNorm
 from tensorplay.nn.parameter import Parameter
 from tensorplay.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from tensorplay.nn.rearranging import Flatten, Unflatten
+from tensorplay.nn.rnn import GRU, LSTM, RNN, RNNBase
+from tensorplay.nn.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from tensorplay.nn.sparse import Embedding
 from tensorplay.nn.state import IncompatibleKeys, StateError
 
 __all__ = [
     "ELU",
     "GELU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "AdaptiveAvgPool2d",
     "AvgPool2d",
     "BCELoss",
@@ -59,9 +64,11 @@ __all__ = [
     "Dropout",
     "Embedding",
     "Flatten",
+    "GRUCell",
     "Identity",
     "IncompatibleKeys",
     "L1Loss",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -75,6 +82,9 @@ __all__ = [
     "NLLLoss",
     "Parameter",
     "ParameterList",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "ReLU6",
     "Sequential",

@@ -1,4 +1,4 @@
-"""What training loops do with parameters and gradients: clipping.
+"""What training loops do with parameters and gradients: clipping; `rnn`, sequences of different lengths.
 
 >>> import tensorplay as tp
 >>> w = tp.nn.Parameter(tp.zeros(2))
@@ -11,6 +11,7 @@ tensor([0.6000, 0.8000])
 
 from __future__ import annotations
 
+from tensorplay.nn.utils import rnn
 from tensorplay.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "rnn"]
