@@ -90,7 +90,18 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
 
 
 _SUBMODULES = frozenset(
-    {"autograd", "compiler", "func", "graph", "linalg", "nn", "ops", "optim", "serialization"}
+    {
+        "autograd",
+        "compiler",
+        "fft",
+        "func",
+        "graph",
+        "linalg",
+        "nn",
+        "ops",
+        "optim",
+        "serialization",
+    }
 )
 _ELSEWHERE = {
     "compile": "tensorplay.compiler.api",

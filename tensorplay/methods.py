@@ -85,7 +85,30 @@ def _conjugate_transposed(self: Tensor) -> Tensor:
     if self.ndim not in {0, 2}:
         msg = f"H needs a matrix, found a {self.ndim}-d tensor; use .mT for a batch of matrices"
         raise DimensionError(msg)
-    return self.t().conj() if self.is_complex() else self.t()
+    return self.t().conj()
+
+
+def _matrices_conjugate_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, and conjugated where the tensor is complex."""
+    return _matrices_transposed(self).conj()
+
+
+def _real(self: Tensor) -> Tensor:
+    """The real part, a view; assigning to it writes into the tensor."""
+    return tp.real(self)
+
+
+def _set_real(self: Tensor, value: Tensor | Number) -> None:
+    indexing.setitem(tp.real(self), Ellipsis, value)
+
+
+def _imag(self: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, a view; assigning to it writes into the tensor."""
+    return tp.imag(self)
+
+
+def _set_imag(self: Tensor, value: Tensor | Number) -> None:
+    indexing.setitem(tp.imag(self), Ellipsis, value)
 
 
 def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,6 +131,9 @@ def attach() -> None:
         "T": property(_transposed),
         "mT": property(_matrices_transposed),
         "H": property(_conjugate_transposed),
+        "mH": property(_matrices_conjugate_transposed),
+        "real": property(_real, _set_real),
+        "imag": property(_imag, _set_imag),
     }
     for name, member in members.items():
         setattr(Tensor, name, member)

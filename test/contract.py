@@ -42,9 +42,8 @@ def make_array(arg: Arg, rng: np.random.Generator) -> np.ndarray:
     cells = (rng.permutation(count) + 0.2 + 0.6 * rng.random(count)) / max(count, 1)
     grid = (arg.low + (arg.high - arg.low) * cells).reshape(arg.shape)
     if arg.dtype.kind == "c":
-        return (grid + 1j * rng.permutation(grid.reshape(-1)).reshape(arg.shape)).astype(
-            arg.dtype.numpy
-        )
+        other = rng.permutation(grid.reshape(-1)).reshape(arg.shape)
+        return np.asarray(grid + 1j * other).astype(arg.dtype.numpy)
     return grid.astype(arg.dtype.numpy)
 
 

@@ -42,8 +42,9 @@ def gradcheck(
 ) -> bool:
     """Compare ``function``'s Jacobian by reverse mode with central differences of step ``eps``.
 
-    Inputs that are float64 tensors with ``requires_grad`` are varied; others are passed on. Every
-    element of an input needs its own memory. Return True, or raise a `GradcheckError` that shows
+    Inputs that are float64 or complex128 tensors with ``requires_grad`` are varied; others are passed on.
+    A complex number counts as two real ones, its parts, in inputs and outputs, so that functions need
+    not be holomorphic. Every element of an input needs its own memory. Return True, or raise a `GradcheckError` that shows
     the first differing entry (or return False).
     """
     varied = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
@@ -83,7 +84,7 @@ def gradgradcheck(
         outputs = differentiable(function(*inputs))
     if grad_outputs is None:
         random = np.random.default_rng(0)
-        grad_outputs = [from_numpy(random.standard_normal(y.shape)) for y in outputs]
+        grad_outputs = [_drawn(random, y) for y in outputs]
     seeds = [seed.detach().requires_grad_() for seed in grad_outputs]
 
     def gradients(*arguments: Any) -> list[Tensor]:  # noqa: ANN401 - whatever function takes
@@ -108,30 +109,48 @@ def differentiable(outcome: Outcome) -> list[Tensor]:
     return [y for y in outputs if isinstance(y, Tensor) and y.requires_grad]
 
 
+def _drawn(random: np.random.Generator, y: Tensor) -> Tensor:
+    drawn = random.standard_normal(y.shape)
+    return from_numpy(drawn + 1j * random.standard_normal(y.shape) if y.is_complex() else drawn)
+
+
 def _check_inputs(varied: list[Tensor]) -> None:
     if not varied:
         raise GradientError("gradcheck needs at least one tensor input that requires a gradient")
     for x in varied:
-        if x.dtype is not dtypes.float64:
-            raise DTypeError(f"gradcheck varies inputs of dtype float64, found {x.dtype}")
+        if x.dtype not in {dtypes.float64, dtypes.complex128}:
+            raise DTypeError(
+                f"gradcheck varies inputs of dtype float64 or complex128, found {x.dtype}"
+            )
         steps = [s for s, n in zip(x.strides, x.shape, strict=True) if n > 1]
         if 0 in steps and 0 not in x.shape:
             raise GradientError("gradcheck cannot vary an expanded input; pass a clone() of it")
 
 
 def _reverse_jacobians(output: Tensor, varied: list[Tensor]) -> list[Matrix]:
-    """Row by row: the gradient of each element of ``output``."""
+    """Row by row: the gradient of each element of ``output``, of each part of a complex one."""
     rows: list[list[Matrix]] = [[] for _ in varied]
-    for k in range(output.numel()):
-        seed = np.zeros(output.shape)
-        seed.ravel()[k] = 1.0  # contiguous, so ravel is a view
+    for k in range(_count(output)):
+        seed = np.zeros(output.shape, output.dtype.numpy)
+        _parts(seed)[k] = 1.0  # contiguous, so a view
         grads = grad([output], varied, [from_numpy(seed)], retain_graph=True, allow_unused=True)
         for row, x, g in zip(rows, varied, grads, strict=True):
-            row.append(np.zeros(x.numel()) if g is None else g.detach().numpy().ravel())
+            row.append(np.zeros(_count(x)) if g is None else _parts(g.detach().numpy()))
     return [
-        np.stack(row) if row else np.zeros((0, x.numel()))
+        np.stack(row) if row else np.zeros((0, _count(x)))
         for row, x in zip(rows, varied, strict=True)
     ]
+
+
+def _count(x: Tensor) -> int:
+    """The number of real numbers in a tensor."""
+    return x.numel() * (2 if x.is_complex() else 1)
+
+
+def _parts(array: Any) -> Matrix:  # noqa: ANN401 - an array of real or complex numbers
+    """All elements in row-major order, complex ones as their parts: a view of contiguous arrays."""
+    wide = np.ascontiguousarray(array, np.complex128 if array.dtype.kind == "c" else np.float64)
+    return wide.reshape(-1).view(np.float64)
 
 
 def _difference_jacobians(
@@ -146,7 +165,7 @@ def _difference_jacobians(
     def value() -> Matrix:
         with enable_grad():
             output = differentiable(function(*inputs))[number]
-        return np.array(output.detach().numpy(), dtype=np.float64).ravel()
+        return _parts(np.array(output.detach().numpy()))
 
     jacobians = []
     for x in varied:
@@ -155,12 +174,13 @@ def _difference_jacobians(
             memory = x.detach().numpy()
         for place in np.ndindex(memory.shape):
             kept = memory[place]
-            memory[place] = kept + eps
-            above = value()
-            memory[place] = kept - eps
-            below = value()
-            memory[place] = kept
-            columns.append((above - below) / (2.0 * eps))
+            for step in (eps, 1j * eps) if x.is_complex() else (eps,):
+                memory[place] = kept + step
+                above = value()
+                memory[place] = kept - step
+                below = value()
+                memory[place] = kept
+                columns.append((above - below) / (2.0 * eps))
         size = value().size
         jacobians.append(np.stack(columns, axis=1) if columns else np.zeros((size, 0)))
     return jacobians

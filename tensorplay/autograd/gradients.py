@@ -210,6 +210,11 @@ def _implied_gradient(output: Tensor, number: int) -> Tensor:
             f"output {number} has shape {tuple(output.shape)}: a gradient is made without asking "
             "for one element only; reduce it, for instance with sum(), or pass its gradient"
         )
+    if output.is_complex():
+        raise GradientError(
+            f"output {number} is complex: a gradient is made without asking for real numbers only; "
+            "take a real function of it, for instance abs(), or pass its gradient"
+        )
     if output.array is not None and not dispatch.current_modes():  # 1 us instead of 40
         one: Tensor = _C.wrap(np.ones(output.shape, output.dtype.numpy))
         return one

@@ -278,6 +278,13 @@ def to_real(dtype: DType) -> DType:
     return {"complex64": float32, "complex128": float64}.get(dtype.name, dtype)
 
 
+def to_complex(dtype: DType) -> DType:
+    """float64 → complex128, other floats → complex64, complex dtypes unchanged."""
+    if dtype.kind == "c":
+        return dtype
+    return complex128 if dtype is float64 else complex64
+
+
 @dataclass(frozen=True, slots=True)
 class FloatInfo:
     """Limits of a floating-point type, named as NumPy names them."""

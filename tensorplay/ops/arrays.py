@@ -62,6 +62,10 @@ def unary(name: str) -> Callable[[Array], Array]:
 def _complex_unary(name: str, function: Callable[[Array], Array] | None, x: Array) -> Array:
     if name == "sigmoid":
         return np.asarray(1 / (1 + np.exp(-x)), x.dtype)
+    if name == "rsqrt":
+        return np.asarray(1 / np.sqrt(x), x.dtype)
+    if name == "exp2":
+        return np.asarray(np.exp(x * x.real.dtype.type(np.log(2))), x.dtype)
     if function is None:
         msg = f"{name} is not defined for complex numbers"
         raise TypeError(msg)
@@ -170,6 +174,19 @@ def real(x: Array) -> Array:
 def imag(x: Array) -> Array:
     """The imaginary part, copied."""
     return np.array(x.imag)
+
+
+def complex_of(a: Array, b: Array) -> Array:
+    """`a + ib`, part by part: infinities and NaN stay in theirs."""
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a.dtype, np.complex64))
+    found.real, found.imag = a, b
+    return found
+
+
+def sgn(x: Array) -> Array:
+    """`x / |x|` of complex numbers, 0 at 0."""
+    size = np.abs(x)
+    return np.asarray(np.where(size == 0, x.dtype.type(0), x / size))
 
 
 # ---- conversion -----------------------------------------------------------------------------------

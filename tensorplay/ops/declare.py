@@ -23,6 +23,7 @@ from tensorplay.ops.kinds.index import Form, Index
 from tensorplay.ops.kinds.pointwise import COMMON, FLOAT, Pointwise, Promotion, ResultRule
 from tensorplay.ops.kinds.reduction import Reduction, same_dtype
 from tensorplay.ops.kinds.reduction import ResultRule as ReductionResult
+from tensorplay.ops.kinds.reinterpreted import Layout, Reinterpreted
 from tensorplay.ops.kinds.structured import Structured
 from tensorplay.ops.kinds.view import Inverse, StridedView, View
 from tensorplay.ops.registry import Operator, tp
@@ -31,6 +32,8 @@ from tensorplay.ops.signature import Role, signature_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tensorplay.core.dtypes import DType
+    from tensorplay.core.meta import TensorMeta
     from tensorplay.ops.batching import Rule
     from tensorplay.ops.kinds.kind import Kind
     from tensorplay.ops.monoids import Monoid
@@ -68,6 +71,7 @@ def pointwise(
     public: bool = True,
     inplace: bool = False,
     factory: bool = False,
+    conjugates: bool = False,
     not_differentiable: str | None = None,
 ) -> Declare:
     """Declare a pointwise operator by its scalar function.
@@ -86,7 +90,7 @@ def pointwise(
             index_name=supplied.get(Role.INDEX), linear_name=supplied.get(Role.LINEAR),
         )  # fmt: skip
         return declare(function, kind, name=name, method=method, public=public, inplace=inplace,
-                       is_factory=factory, not_differentiable=not_differentiable)  # fmt: skip
+                       is_factory=factory, conjugates=conjugates, not_differentiable=not_differentiable)  # fmt: skip
 
     return decorate
 
@@ -100,6 +104,7 @@ def reduction(
     method: bool = True,
     public: bool = True,
     linear: bool = False,
+    conjugates: bool = False,
     needs_elements: bool = False,
     not_differentiable: str | None = None,
 ) -> Declare:
@@ -109,7 +114,7 @@ def reduction(
         kind = Reduction(function, monoid, result, needs_elements=needs_elements)
         kind.after_fn = after
         return declare(function, kind, name=name, method=method, public=public, inplace=False, linear=linear,
-                        not_differentiable=not_differentiable)  # fmt: skip
+                        conjugates=conjugates, not_differentiable=not_differentiable)  # fmt: skip
 
     return decorate
 
@@ -135,6 +140,19 @@ def view(
         kind = make(function, inverse=inverse, scatter=scatter, copies=copies)
         return declare(function, kind, name=name, method=method, public=public, inplace=False, linear=True,
                        not_differentiable=not_differentiable)  # fmt: skip
+
+    return decorate
+
+
+def reinterpreted(
+    dtype: Callable[[DType], DType], *, inverse: Inverse, method: bool = True
+) -> Callable[[Callable[[TensorMeta], Layout]], Operator]:
+    """Declare a view of the same memory as another dtype by the function that gives its layout."""
+
+    def decorate(function: Callable[[TensorMeta], Layout]) -> Operator:
+        return declare(
+            function, Reinterpreted(function, dtype, inverse), method=method, linear=True
+        )
 
     return decorate
 
@@ -191,6 +209,7 @@ def structured(
     factory: bool = False,
     effect: bool = False,
     linear: bool = False,
+    conjugates: bool = False,
     not_differentiable: str | None = None,
     batching: Rule | None = None,
 ) -> Declare:
@@ -202,7 +221,7 @@ def structured(
 
     def decorate(function: Callable[..., Any]) -> Operator:
         return declare(function, Structured(function, meta), name=name, method=method, public=public,
-                        inplace=inplace, is_factory=factory, effect=effect, linear=linear,
+                        inplace=inplace, is_factory=factory, effect=effect, linear=linear, conjugates=conjugates,
                         not_differentiable=not_differentiable, batching_rule=batching)  # fmt: skip
 
     return decorate
@@ -216,6 +235,7 @@ __all__ = [
     "index",
     "pointwise",
     "reduction",
+    "reinterpreted",
     "structured",
     "view",
 ]

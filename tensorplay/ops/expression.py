@@ -134,6 +134,10 @@ class Recorder:
         same = self._simplify(instruction.name, places)
         if same is not None and self.nodes[same].dtype is dtype:
             return Value(self, dtype, same)
+        if instruction.name == "conj":
+            moved = self._conjugated(places[0])
+            if moved is not None:
+                return moved
         key = (instruction.name, places, *sorted(attrs.items()))
         return self._put(key, Step(instruction, places, attrs, dtype))
 
@@ -144,11 +148,27 @@ class Recorder:
                 return a
             if name == "mul" and self._is_one(a):
                 return b
-        elif name == "neg":
+        elif name in {"neg", "conj"}:
             node = self.nodes[places[0]]
-            if isinstance(node, Step) and node.instruction.name == "neg":
+            if isinstance(node, Step) and node.instruction.name == name:
                 return node.operands[0]
         return None
+
+    def _conjugated(self, place: int) -> Value | None:
+        """The conjugate of a constant; of a rational function of conjugates, that function of their arguments."""
+        node = self.nodes[place]
+        if isinstance(node, Constant):
+            return self.constant(node.number.conjugate(), node.dtype)
+        if not isinstance(node, Step) or node.instruction.name not in _COMMUTE_WITH_CONJ:
+            return None
+        operands = [self.nodes[each] for each in node.operands]
+        if not any(isinstance(each, Step) and each.instruction.name == "conj" for each in operands):
+            return None
+        given = [
+            Value(self, each.dtype, i) for i, each in zip(node.operands, operands, strict=True)
+        ]
+        turned = [ops.conj(each) if each.dtype.is_complex else each for each in given]
+        return self.apply(node.instruction, turned, node.attrs)
 
     def _is_one(self, place: int) -> bool:
         node = self.nodes[place]
@@ -157,6 +177,9 @@ class Recorder:
     def finish(self, result: Value) -> Program:
         """The program of `result`, without nodes that it does not need."""
         return _prune(self.nodes, _place(result))
+
+
+_COMMUTE_WITH_CONJ = frozenset({"add", "sub", "mul", "truediv", "neg", "where"})
 
 
 def _place(value: Value) -> int:
@@ -226,25 +249,14 @@ def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> 
 
     Reverse mode over the recorded steps. Its inputs are `grad`, inputs of `program`, and, with
     `use_result`, `result` where a partial is written with the program's own result (exp, tanh,
-    sqrt, …).
+    sqrt, …). Of complex numbers it is `grad` times the conjugate of the derivative (or what
+    `RealLinear` gives): the gradient whose negative is the direction of steepest descent.
     """
     recorder = Recorder()
     depends = _dependents(program, wanted)
     if program.output not in depends or not program.dtype.is_differentiable:
         return None
-    values: list[Value] = []
-    for place, node in enumerate(program.nodes):
-        if isinstance(node, Step):
-            operands = [values[i] for i in node.operands]
-            values.append(
-                recorder.input(RESULT, node.dtype)
-                if use_result and place == program.output
-                else recorder.apply(node.instruction, operands, node.attrs)
-            )
-        elif isinstance(node, Input):
-            values.append(recorder.input(node.name, node.dtype))
-        else:
-            values.append(recorder.constant(node.number, node.dtype))
+    values = _again(program, recorder, use_result=use_result)
     adjoints: dict[int, Value] = {program.output: recorder.input(GRAD, program.dtype)}
     total: Value | None = None
     for place in range(program.output, -1, -1):
@@ -266,6 +278,70 @@ def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> 
     return None if total is None else recorder.finish(total)
 
 
+def differentiate_forward(
+    program: Program, wanted: str, *, use_result: bool = True
+) -> Program | None:
+    """The program of the result's tangent, where the tangent of `wanted` is `grad`; None where it is zero.
+
+    For real numbers `differentiate` gives the same function; for complex ones that one is its transpose.
+    """
+    recorder = Recorder()
+    depends = _dependents(program, wanted)
+    if program.output not in depends or not program.dtype.is_differentiable:
+        return None
+    values = _again(program, recorder, use_result=use_result)
+    tangents: dict[int, Value] = {}
+    for place, node in enumerate(program.nodes):
+        if place not in depends:
+            continue
+        if isinstance(node, Input):
+            tangents[place] = recorder.input(GRAD, node.dtype)
+            continue
+        assert isinstance(node, Step)  # noqa: S101  # constants depend on nothing
+        operands = [values[i] for i in node.operands]
+        total: Value | None = None
+        for number, operand in enumerate(node.operands):
+            if operand in tangents:
+                part = _tangent_part(node, number, tangents[operand], values[place], operands)
+                total = part if total is None or part is None else total + part
+        if total is not None:
+            tangents[place] = total
+    found = tangents.get(program.output)
+    return None if found is None else recorder.finish(found)
+
+
+def _tangent_part(
+    step: Step, number: int, tangent: Value, result: Value, operands: Sequence[Value]
+) -> Value | None:
+    """What the tangent of one operand adds to that of the result."""
+    if step.instruction.name == "to_dtype":
+        return ops.to_dtype(tangent, step.dtype)
+    parts = step.instruction.parts
+    if parts is not None and _meets_complex(step, operands):
+        return parts.forward(tangent, result, *operands)[number]
+    if step.instruction.partials is None:
+        return None
+    return step.instruction.partials(tangent, result, *operands)[number]
+
+
+def _again(program: Program, recorder: Recorder, *, use_result: bool) -> list[Value]:
+    """The values of all nodes, recorded; with `use_result` the last one as the input `result`."""
+    values: list[Value] = []
+    for place, node in enumerate(program.nodes):
+        if isinstance(node, Step):
+            operands = [values[i] for i in node.operands]
+            values.append(
+                recorder.input(RESULT, node.dtype)
+                if use_result and place == program.output
+                else recorder.apply(node.instruction, operands, node.attrs)
+            )
+        elif isinstance(node, Input):
+            values.append(recorder.input(node.name, node.dtype))
+        else:
+            values.append(recorder.constant(node.number, node.dtype))
+    return values
+
+
 def _dependents(program: Program, wanted: str) -> set[int]:
     found: set[int] = set()
     for place, node in enumerate(program.nodes):
@@ -284,11 +360,26 @@ def _dependents(program: Program, wanted: str) -> set[int]:
 def _contributions(
     step: Step, adjoint: Value, result: Value, operands: Sequence[Value]
 ) -> Sequence[Value | None]:
+    """What the adjoint of a step's result gives to each of its operands.
+
+    Of a holomorphic function it is multiplied by the conjugate of the derivative, that is, the partials
+    are applied to its conjugate and conjugated.
+    """
     if step.instruction.name == "to_dtype":
         return (ops.to_dtype(adjoint, operands[0].dtype),)
+    is_complex = _meets_complex(step, operands)
+    if is_complex and step.instruction.parts is not None:
+        return step.instruction.parts.adjoint(adjoint, result, *operands)
     if step.instruction.partials is None:  # zero almost everywhere
         return (None,) * len(operands)
-    return step.instruction.partials(adjoint, result, *operands)
+    if not is_complex:
+        return step.instruction.partials(adjoint, result, *operands)
+    found = step.instruction.partials(ops.conj(adjoint), result, *operands)
+    return tuple(None if each is None else ops.conj(each) for each in found)
+
+
+def _meets_complex(step: Step, operands: Sequence[Value]) -> bool:
+    return step.dtype.is_complex or any(each.dtype.is_complex for each in operands)
 
 
 __all__ = [
@@ -301,5 +392,6 @@ __all__ = [
     "Recorder",
     "Step",
     "differentiate",
+    "differentiate_forward",
     "replay",
 ]

@@ -16,6 +16,10 @@ A rule's parameters say what it reads, so that exactly this is saved:
 A rule for one name returns its gradient (a sequence for a list of tensors), a rule for several a
 tuple. A gradient is afterwards summed to the argument's shape where it was broadcast, and converted
 to its dtype.
+
+Rules are written for real numbers. A holomorphic operator's rule `g ↦ Jᵀ g` also serves complex
+ones: their gradient `Jᴴ g` is the conjugate of the rule's answer to the conjugate of `g`. Where that
+is not so (`Operator.conjugates`: abs in it, or the conjugate transpose), the rule is written for both.
 """
 
 from __future__ import annotations
@@ -120,6 +124,11 @@ def written_pullback(
                 known[slot.name] = tensor
             else:
                 known[slot.name] = _with_item(known[slot.name], slot.item, tensor)
+        turn = operator.turns_gradients and any(
+            each is not None and each.dtype.is_complex for each in grads
+        )
+        if turn:
+            grads = tuple(None if each is None else _conjugate(operator, each) for each in grads)
         known["grad"] = grads[0]
         known["grads"] = grads
         found: dict[str, Any] = {}
@@ -130,9 +139,21 @@ def written_pullback(
             answer = rule.function(*[_argument(known, read) for read in rule.reads])
             answers = (answer,) if len(rule.names) == 1 else answer
             found.update(zip(rule.names, answers, strict=True))
-        return _flatten(layout, found, wanted)
+        answers = _flatten(layout, found, wanted)
+        if turn:
+            answers = tuple(
+                None if each is None else _conjugate(operator, each) for each in answers
+            )
+        return answers
 
     return Pullback(tuple(saved), pull)
+
+
+def _conjugate(operator: Operator, grad: Tensor) -> Tensor:
+    if not grad.dtype.is_complex:
+        return grad
+    turned: Tensor = operator.sibling("conj_physical")(grad)
+    return turned
 
 
 def _argument(known: dict[str, Any], read: Read) -> Any:  # noqa: ANN401  # any argument

@@ -36,7 +36,7 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import DTypeError
 from tensorplay.ops import arrays
 from tensorplay.ops import values as ops
-from tensorplay.ops.values import TABLE, Attrs, Bound, Instruction, Interval, Value
+from tensorplay.ops.values import TABLE, Attrs, Bound, Instruction, Interval, RealLinear, Value
 
 Partials = Callable[..., tuple[Value | None, ...]]
 IntervalRule = Callable[..., Interval]
@@ -180,11 +180,12 @@ def _put(
     interval: IntervalRule | None = None,
     cpp: str | None = None,
     triton: str | None = None,
+    parts: RealLinear | None = None,
 ) -> None:
     slots = ", ".join(f"{{{i}}}" for i in range(arity))
     TABLE[name] = Instruction(
         name, arity, result, array, partials, interval, cost,
-        cpp or f"tp::{name}({slots})", triton or f"libdevice.{name}({slots})", doc,
+        cpp or f"tp::{name}({slots})", triton or f"libdevice.{name}({slots})", doc, parts,
     )  # fmt: skip
 
 
@@ -291,6 +292,10 @@ def _arithmetic() -> None:
         "absolute value",
         interval=_interval_abs,
         triton="tl.abs({0})",
+        parts=RealLinear(
+            lambda t, y, x: (ops.real(ops.conj(ops.sgn(x)) * t),),
+            lambda g, y, x: (ops.to_dtype(g, x.dtype) * ops.sgn(x),),
+        ),
     )
     _put(
         "square",
@@ -325,7 +330,7 @@ def _arithmetic() -> None:
     _put(
         "rsqrt",
         1,
-        _FLOAT,
+        _INEXACT,
         arrays.rsqrt,
         lambda g, y, x: (g * (y * y * y) * -0.5,),
         "1 / sqrt(x)",
@@ -346,7 +351,7 @@ def _arithmetic() -> None:
 
 def _pow_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None, ...]:
     base = ops.where(ops.eq(b, 0), 0, g * (b * ops.pow(a, b - 1)))
-    dead = ops.logical_and(ops.eq(a, 0), ops.ge(b, 0))
+    dead = ops.logical_and(ops.eq(a, 0), ops.ge(ops.real(b) if b.dtype.is_complex else b, 0))
     return base, g * ops.where(dead, 0, y * ops.log(a))
 
 
@@ -596,7 +601,7 @@ def _elementary() -> None:
     put("cosh", lambda g, y, x: g * ops.sinh(x), "hyperbolic cosine")
     put("tanh", lambda g, y, x: g * (1 - y * y), "hyperbolic tangent", interval=_unit)
     put("asinh", lambda g, y, x: g * ops.rsqrt(x * x + 1), "inverse hyperbolic sine")
-    put("acosh", lambda g, y, x: g * ops.rsqrt(x * x - 1), "inverse hyperbolic cosine")
+    put("acosh", lambda g, y, x: g * _acosh_slope(x), "inverse hyperbolic cosine")
     put("atanh", lambda g, y, x: g / (1 - x * x), "inverse hyperbolic tangent")
     two_over_sqrt_pi = 2 / math.sqrt(math.pi)
     put(
@@ -639,6 +644,11 @@ def _elementary() -> None:
     )
 
 
+def _acosh_slope(x: Value) -> Value:
+    """In two roots where it is complex: the root of the product has other branch cuts than acosh."""
+    return ops.rsqrt(x - 1) * ops.rsqrt(x + 1) if x.dtype.is_complex else ops.rsqrt(x * x - 1)
+
+
 def _atan2_partials(g: Value, y: Value, a: Value, b: Value) -> tuple[Value | None, ...]:
     scaled = g / (a * a + b * b)
     return scaled * b, -scaled * a
@@ -666,9 +676,66 @@ def _conversion() -> None:
         cost=40,
         triton="tp_philox({0}, {1}, {2})",
     )
-    _put("real", 1, _real_part_result, arrays.real, None, "the real part")
-    _put("imag", 1, _real_part_result, arrays.imag, None, "the imaginary part")
-    _put("conj", 1, _same("c", "a complex operand"), np.conjugate, None, "the complex conjugate")
+
+
+def _complex_result(name: str, found: Sequence[DType], attrs: Attrs) -> DType:
+    return dtypes.to_complex(_FLOAT(name, found, attrs))
+
+
+def _sideways(x: Value, t: Value) -> Value:
+    """The imaginary part of `conj(x) t`: how far `t` moves across the direction of `x`, times `|x|`."""
+    return ops.imag(ops.conj(x) * t)
+
+
+def _over_square(part: Value, x: Value) -> Value:
+    """`part / |x|²`, 0 at 0, in the dtype of `part`."""
+    size = ops.abs(x)
+    whole = ops.to_dtype(size, part.dtype)
+    return ops.where(ops.eq(size, 0), 0, part / whole / whole)
+
+
+def _sgn_parts(t: Value, y: Value, x: Value) -> tuple[Value, ...]:
+    """The tangent across the direction of `x`, over `|x|`: `i y Im(conj(y) t) / |x|`; its own transpose."""
+    size = ops.to_dtype(ops.abs(x), x.dtype)
+    moved = y * ops.complex(0, _sideways(y, t))
+    return (ops.where(ops.eq(size, 0), 0, moved / size),)
+
+
+def _complex_numbers() -> None:
+    one_complex = _same("c", "a complex operand")
+    _put(
+        "real", 1, _real_part_result, arrays.real, None, "the real part",
+        parts=RealLinear(
+            lambda t, y, x: (ops.real(t),), lambda g, y, x: (ops.to_dtype(g, x.dtype),)
+        ),
+    )  # fmt: skip
+    _put(
+        "imag", 1, _real_part_result, arrays.imag, None, "the imaginary part",
+        parts=RealLinear(lambda t, y, x: (ops.imag(t),), lambda g, y, x: (ops.complex(0, g),)),
+    )  # fmt: skip
+    _put(
+        "conj", 1, one_complex, np.conjugate, None, "the complex conjugate",
+        parts=RealLinear(lambda t, y, x: (ops.conj(t),), lambda g, y, x: (ops.conj(g),)),
+    )  # fmt: skip
+    _put(
+        "complex", 2, _complex_result, arrays.complex_of, None, "a + ib",
+        parts=RealLinear(
+            lambda t, y, a, b: (ops.complex(t, 0), ops.complex(0, t)),
+            lambda g, y, a, b: (ops.real(g), ops.imag(g)),
+        ),
+    )  # fmt: skip
+    _put(
+        "angle", 1, _real_part_result, np.angle, None, "the angle of a complex number",
+        cost=_HEAVY,
+        parts=RealLinear(
+            lambda t, y, x: (_over_square(_sideways(x, t), x),),
+            lambda g, y, x: (_over_square(x * ops.complex(0, g), x),),
+        ),
+    )  # fmt: skip
+    _put(
+        "sgn", 1, one_complex, arrays.sgn, None, "x / |x|, 0 at 0",
+        cost=_HEAVY, parts=RealLinear(_sgn_parts, _sgn_parts),
+    )  # fmt: skip
 
 
 _arithmetic()
@@ -677,6 +744,7 @@ _truth()
 _rounding()
 _elementary()
 _conversion()
+_complex_numbers()
 
 
 def propagate(instruction: Instruction, dtype: DType, operands: Sequence[Interval]) -> Interval:

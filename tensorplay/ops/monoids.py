@@ -57,6 +57,10 @@ def _itself(dtype: DType) -> DType:
     return dtype
 
 
+def _doubled(dtype: DType) -> DType:
+    return dtypes.complex128 if dtype.is_complex else dtypes.float64
+
+
 def lowest(dtype: DType) -> Number:
     """The least value, the identity of max."""
     if dtype.kind == "b":
@@ -139,8 +143,10 @@ def _arg(function: Callable[..., Any]) -> Callable[[Array, Axes, bool], tuple[Ar
 
 def _welford(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
     count = math.prod(x.shape[i] for i in axes)
-    mean = np.asarray(_reduced(np.add, x, axes, keepdims=True) / x.dtype.type(count))
-    moment = _reduced(np.add, np.square(x - mean), axes, keepdims)
+    mean = np.asarray(_reduced(np.add, x, axes, keepdims=True) / x.real.dtype.type(count))
+    apart = x - mean
+    square = np.square(apart) if x.dtype.kind != "c" else np.asarray(apart * apart.conj())
+    moment = _reduced(np.add, square, axes, keepdims)
     return mean.reshape(moment.shape), moment, np.full(moment.shape, count, x.dtype)
 
 
@@ -170,7 +176,8 @@ def _merge_welford(a: State, b: State) -> State:
     count = count_a + count_b
     share = ops.where(ops.eq(count, 0), 0, count_b / count)
     delta = mean_b - mean_a
-    return mean_a + delta * share, moment_a + moment_b + delta * delta * count_a * share, count
+    square = delta * (ops.conj(delta) if delta.dtype.is_complex else delta)
+    return mean_a + delta * share, moment_a + moment_b + square * count_a * share, count
 
 
 SUM = Monoid("sum", 1, lambda _: 0, lambda a, b: (a[0] + b[0],), _sum, _itself)
@@ -181,7 +188,7 @@ ANY = Monoid("any", 1, lambda _: False, lambda a, b: (ops.logical_or(a[0], b[0])
 ALL = Monoid("all", 1, lambda _: True, lambda a, b: (ops.logical_and(a[0], b[0]),), _all, _itself)
 ARGMAX = Monoid("argmax", 2, lambda _: None, _pick(ops.gt), _arg(np.argmax), _itself)
 ARGMIN = Monoid("argmin", 2, lambda _: None, _pick(ops.lt), _arg(np.argmin), _itself)
-WELFORD = Monoid("welford", 3, lambda _: 0, _merge_welford, _welford, lambda _: dtypes.float64)
+WELFORD = Monoid("welford", 3, lambda _: 0, _merge_welford, _welford, _doubled)
 
 MONOIDS: Sequence[Monoid] = (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD)
 

@@ -103,6 +103,11 @@ class Operator:
     """Whether a call does more than return a value (draws random numbers): never merged or dropped."""
     linear: bool = False
     """Whether the operator is linear in its tensor operands, so that it is its own tangent."""
+    conjugates: bool = False
+    """Whether the gradient rules are written for complex numbers too.
+
+    Otherwise the rule of a holomorphic operator is applied to the conjugate of the gradient, and conjugated.
+    """
     not_differentiable: str | None = None
     """Why there is no derivative, where there is none."""
     samples: Callable[[], Iterator[Sample]] | None = None
@@ -122,6 +127,11 @@ class Operator:
     def qualified_name(self) -> str:
         """The path in printed graphs: `tensorplay.ops.tp.add`."""
         return repr(self)
+
+    @property
+    def turns_gradients(self) -> bool:
+        """Whether complex gradients are conjugated before and after the rules (`ops.gradient`)."""
+        return not self.conjugates and not self.linear
 
     @property
     def __name__(self) -> str:  # what graphs name nodes after

@@ -28,6 +28,19 @@ Interval: TypeAlias = tuple[Bound, Bound]
 NO_ATTRS: Attrs = {}
 
 
+@dataclass(frozen=True, slots=True)
+class RealLinear:
+    """The derivative of a function that is not holomorphic: a map that is linear over the reals.
+
+    `forward(t, y, *operands)` applies it to the tangent of each operand, `adjoint(g, y, *operands)` its
+    transpose to the gradient of the result; both give one value an operand. A gradient is `∂L/∂x + i ∂L/∂y`
+    for the operand `x + iy`, so that `-gradient` is the direction of steepest descent.
+    """
+
+    forward: Callable[..., tuple[Value, ...]]
+    adjoint: Callable[..., tuple[Value, ...]]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Instruction:
     """Everything known of one scalar instruction.
@@ -37,6 +50,7 @@ class Instruction:
     - `partials(g, y, *operands)` gives, for each operand, `g` times the partial derivative at
       (operands, result `y`), None
       where that is zero everywhere. The whole is None where no operand has a derivative.
+    - `parts`: for complex operands, where the function is not holomorphic (abs, conj, real, …).
     - `interval(*intervals)` bounds the result; None when nothing is known.
     - `cost` counts an addition as 1.
     - `cpp`, `triton`: text with `{0}`, `{1}`, … for the operands and `{dtype}` for a `dtype`
@@ -53,6 +67,7 @@ class Instruction:
     cpp: str
     triton: str
     doc: str
+    parts: RealLinear | None = None
 
     def __repr__(self) -> str:
         """Text as in `ops.exp`."""
@@ -271,6 +286,7 @@ asinh, acosh, atanh = _unary("asinh"), _unary("acosh"), _unary("atanh")
 erf, erfc, erfinv = _unary("erf"), _unary("erfc"), _unary("erfinv")
 sigmoid, relu = _unary("sigmoid"), _unary("relu")
 real, imag, conj = _unary("real"), _unary("imag"), _unary("conj")
+sgn, angle, complex = _unary("sgn"), _unary("angle"), _binary("complex")
 
 
 def where(condition: Value, a: Operand, b: Operand) -> Value:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import DType, Number
-from tensorplay.core.errors import NotDifferentiableError, RegistryError
+from tensorplay.core.errors import RegistryError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import door
+from tensorplay.ops import values as ops
 from tensorplay.ops.expression import GRAD, RESULT, Input, Program, Step, replay
 from tensorplay.ops.gradient import fit_gradient
 from tensorplay.ops.signature import (
@@ -51,13 +52,19 @@ class Derivative:
 
 
 def derive(
-    kind: Pointwise, operator: Operator, values: Values, name: str, computation: DType
+    kind: Pointwise,
+    operator: Operator,
+    values: Values,
+    name: str,
+    computation: DType,
+    *,
+    forward: bool,
 ) -> Derivative | None:
-    """How to compute `grad` times the derivative by the operand `name`; None where that is zero."""
-    if computation.kind == "c":
-        msg = f"{operator.name}: gradients of complex tensors are not supported"
-        raise NotDifferentiableError(msg)
-    program = kind.differential(operator, values, name, computation.compute)
+    """How to compute `grad` times the derivative by the operand `name`; None where that is zero.
+
+    `forward` is the tangent, which only complex numbers tell from the gradient.
+    """
+    program = kind.differential(operator, values, name, computation.compute, forward=forward)
     if program is None:
         return None
     known = _as_known_operator(program, operator)
@@ -65,11 +72,13 @@ def derive(
         return known
     reads = kind.reads(operator, name)
     if RESULT not in reads:
-        program = kind.differential(operator, values, name, computation.compute, use_result=False)
+        program = kind.differential(
+            operator, values, name, computation.compute, use_result=False, forward=forward
+        )
     needed = _read_by(program)
     if not needed <= reads:  # arguments that no sample has
         reads = needed
-    companion = kind.companion(operator, name, reads)
+    companion = kind.companion(operator, name, reads, forward=forward)
     special = (GRAD, RESULT) if RESULT in reads else (GRAD,)
     own = companion.signature.parameters[len(special) :]
     places = operator.signature.places
@@ -96,7 +105,11 @@ def usual_reads(operator: Operator, kind: Pointwise, name: str) -> frozenset[str
     without: list[frozenset[str]] = []
     tensors: list[set[str]] = []
     for call in default_calls(operator):
-        with_result.append(_read_by(kind.differential(operator, call, name, dtypes.float32)))
+        try:
+            program = kind.differential(operator, call, name, dtypes.float32)
+        except RegistryError:  # a companion that serves other arguments only, complex ones
+            continue
+        with_result.append(_read_by(program))
         program = kind.differential(operator, call, name, dtypes.float32, use_result=False)
         without.append(_read_by(program))
         given = zip(operator.signature.parameters, call, strict=True)
@@ -232,9 +245,12 @@ def _float_call(operator: Operator, other: Mapping[str, object]) -> Values | Non
 
 
 def make_companion(
-    operator: Operator, kind: Pointwise, name: str, reads: frozenset[str]
+    operator: Operator, kind: Pointwise, name: str, reads: frozenset[str], *, forward: bool
 ) -> Operator:
-    """`<operator>_backward[_<name>]`: grad, then what is read, then the arguments that are not tensors."""
+    """`<operator>_backward[_<name>]`: grad, then what is read, then the arguments that are not tensors.
+
+    With `forward`, `<operator>_tangent[_<name>]`.
+    """
     own = operator.signature.parameters
     grad_name = _fresh_name("grad_output", operator.signature)
     special = {grad_name: GRAD}
@@ -256,7 +272,7 @@ def make_companion(
         for each in own
         if each.name in reads or not each.takes_tensor or each.role is Role.STATIC or each.optional
     ]
-    title = companion_name(operator, kind, name, reads)
+    title = companion_name(operator, kind, name, reads, forward=forward)
     places = {each.name: i for i, each in enumerate(parameters)}
 
     def scalar_fn(**arguments: Any) -> Value:  # noqa: ANN401  # Values and plain arguments
@@ -271,7 +287,9 @@ def make_companion(
             for each, value in zip(own, found, strict=True)
         )
         use_result = RESULT in reads
-        program = kind.differential(operator, values, name, grad.dtype, use_result=use_result)
+        program = kind.differential(
+            operator, values, name, grad.dtype, use_result=use_result, forward=forward
+        )
         if program is None:
             msg = f"{title}: the derivative is zero for these arguments"
             raise RegistryError(msg)
@@ -287,11 +305,22 @@ def make_companion(
         if missing:
             msg = f"{title}: for these arguments the derivative also reads {', '.join(missing)}"
             raise RegistryError(msg)
-        return replay(program, grad.handler, inputs)
+        return replay(program, grad.handler, _with_real_parts(program, inputs))
 
     signature = Signature(title, tuple(parameters), operator.signature.supplied, places)
     doc = f"`grad` times the derivative of `{operator.name}` by `{name}` (derived)."
     return operator.derived(title, kind.of_companion(scalar_fn), signature, doc, scalar_fn)
+
+
+def _with_real_parts(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The real parts of what a program takes as real numbers: promotion made it complex (the gradient of abs)."""
+    wanted = {each.name: each.dtype for each in program.nodes if isinstance(each, Input)}
+    return {
+        name: ops.real(value)
+        if value.dtype.is_complex and name in wanted and not wanted[name].is_complex
+        else value
+        for name, value in inputs.items()
+    }
 
 
 def _fresh_name(name: str, signature: Signature) -> str:
@@ -309,8 +338,11 @@ def _as_meta(argument: object, ndim: int) -> object:
     return TensorMeta((1,) * ndim, argument.dtype) if isinstance(argument, Value) else argument
 
 
-def companion_name(operator: Operator, kind: Pointwise, name: str, reads: frozenset[str]) -> str:
+def companion_name(
+    operator: Operator, kind: Pointwise, name: str, reads: frozenset[str], *, forward: bool
+) -> str:
     """The plain name for what the derivative usually reads, a longer one for other arguments."""
     several = len(differentiable_names(operator)) > 1
-    base = f"{operator.name}_backward" + (f"_{name}" if several else "")
+    base = f"{operator.name}_{'tangent' if forward else 'backward'}"
+    base += f"_{name}" if several else ""
     return base if reads == kind.reads(operator, name) else base + "_of_" + "_".join(sorted(reads))

@@ -31,7 +31,14 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentError, DTypeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.batching import each_tensor, operator_call, padded, tensor_metas, with_batch
-from tensorplay.ops.expression import GRAD, RESULT, Program, Recorder, differentiate
+from tensorplay.ops.expression import (
+    GRAD,
+    RESULT,
+    Program,
+    Recorder,
+    differentiate,
+    differentiate_forward,
+)
 from tensorplay.ops.gradient import Grads, Pullback, Result
 from tensorplay.ops.kinds.batched import batched_pointwise
 from tensorplay.ops.kinds.companions import (
@@ -92,7 +99,7 @@ class Plan:
     is_plain: bool
     """Whether the program reads every tensor operand, so that NumPy's broadcasting gives the result's shape."""
     kernels: Kernels | None = None
-    derivatives: dict[str, Derivative | None] = field(default_factory=dict)
+    derivatives: dict[tuple[str, bool], Derivative | None] = field(default_factory=dict)
 
     def ready(self) -> Kernels:
         """The NumPy kernels, compiled at first use."""
@@ -133,7 +140,7 @@ class Pointwise(Kind):
         self.linear_name = linear_name
         self._plans: dict[object, Plan] = {}
         self._roles: tuple[Role, ...] | None = None
-        self._companions: dict[tuple[str, frozenset[str]], Operator] = {}
+        self._companions: dict[tuple[str, frozenset[str], bool], Operator] = {}
         self._reads: dict[str, frozenset[str]] = {}
         self._batched: Operator | None = None
 
@@ -372,15 +379,21 @@ class Pointwise(Kind):
 
     # ---- gradient and tangent
 
-    def derivative(self, operator: Operator, values: Values, name: str) -> Derivative | None:
+    def derivative(
+        self, operator: Operator, values: Values, name: str, *, forward: bool = False
+    ) -> Derivative | None:
         """How to compute `grad` times the derivative by the operand `name`.
 
-        None where that is zero.
+        None where that is zero. `forward` asks for the tangent, which is the same of real numbers.
         """
         plan = self.plan(operator, values)
-        if name not in plan.derivatives:
-            plan.derivatives[name] = derive(self, operator, values, name, plan.computation)
-        return plan.derivatives[name]
+        forward = forward and (plan.computation.is_complex or plan.result.is_complex)
+        key = (name, forward)
+        if key not in plan.derivatives:
+            plan.derivatives[key] = derive(
+                self, operator, values, name, plan.computation, forward=forward
+            )
+        return plan.derivatives[key]
 
     def differential(
         self,
@@ -390,6 +403,7 @@ class Pointwise(Kind):
         compute: DType,
         *,
         use_result: bool = True,
+        forward: bool = False,
     ) -> Program | None:
         """The program of `grad` times the partial derivative by `name`, in the compute dtype."""
         recorder = Recorder()
@@ -406,7 +420,8 @@ class Pointwise(Kind):
             arguments[parameter.name] = argument
         self._supply_index(operator, values, recorder, arguments)
         program = recorder.finish(self.scalar_fn(**arguments))
-        return differentiate(program, name, use_result=use_result)
+        rule = differentiate_forward if forward else differentiate
+        return rule(program, name, use_result=use_result)
 
     def reads(self, operator: Operator, name: str) -> frozenset[str]:
         """What the companion for the operand `name` takes besides `grad`."""
@@ -415,12 +430,15 @@ class Pointwise(Kind):
             found = self._reads[name] = usual_reads(operator, self, name)
         return found
 
-    def companion(self, operator: Operator, name: str, reads: frozenset[str]) -> Operator:
+    def companion(
+        self, operator: Operator, name: str, reads: frozenset[str], *, forward: bool = False
+    ) -> Operator:
         """The operator that computes the derivative by `name` from what it reads."""
-        key = (name, reads)
+        key = (name, reads, forward)
         found = self._companions.get(key)
         if found is None:
-            found = self._companions[key] = make_companion(operator, self, name, reads)
+            found = make_companion(operator, self, name, reads, forward=forward)
+            self._companions[key] = found
         return found
 
     def of_companion(self, scalar_fn: Callable[..., Value]) -> Pointwise:
@@ -545,13 +563,17 @@ class Pointwise(Kind):
             known[parameter.name] = value
         total: Any = None
         for name, tangent in zip(names, tangents, strict=True):
-            derivative = None if tangent is None else self.derivative(operator, values, name)
+            derivative = (
+                None if tangent is None else self.derivative(operator, values, name, forward=True)
+            )
             if derivative is None:
                 continue
             part = apply_derivative(derivative, {**known, GRAD: tangent})
             total = part if total is None else total + part
         if total is None:
             return None
+        if result.dtype.is_complex and not total.dtype.is_complex:  # the tangent of a real operand
+            total = total.to(result.dtype)
         return total if total.shape == result.shape else total.expand(result.shape)
 
     def missing_gradient(self, operator: Operator) -> str | None:

@@ -74,6 +74,11 @@ def real_floating_only(name: str, dtype: DType, asked: DType | None) -> DType:
     return found
 
 
+def real_of_floating(name: str, dtype: DType, asked: DType | None) -> DType:
+    """Variances are real, also of complex numbers; those of integers are refused."""
+    return dtypes.to_real(floating_only(name, dtype, asked))
+
+
 def always_bool(name: str, dtype: DType, asked: DType | None) -> DType:
     """Any and all."""
     del name, dtype, asked
@@ -81,10 +86,16 @@ def always_bool(name: str, dtype: DType, asked: DType | None) -> DType:
 
 
 def always_int64(name: str, dtype: DType, asked: DType | None) -> DType:
+    """Counts."""
+    del name, dtype, asked
+    return dtypes.int64
+
+
+def ordered_to_int64(name: str, dtype: DType, asked: DType | None) -> DType:
     """Argmax and argmin."""
-    del name, asked
+    del asked
     if dtype.kind == "c":
-        msg = "complex numbers have no order"
+        msg = f"{name}: complex numbers have no order"
         raise DTypeError(msg)
     return dtypes.int64
 
@@ -156,6 +167,8 @@ class Reduction(Kind):
             element = dtypes.bool_
         elif result is dtypes.int64 and self.monoid.components == 2:
             element = source.compute
+        elif source.is_complex and asked is None:  # the result may be real
+            element = source
         else:
             element = result.compute
         key = (element, result)

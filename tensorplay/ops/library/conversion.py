@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tensorplay.core import dtypes
 from tensorplay.core.device import Device, check_available
 from tensorplay.core.dtypes import DType
-from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, sample
@@ -88,7 +87,8 @@ def _samples() -> Iterator[Sample]:
 for _name, _dtype in (
     ("bool", dtypes.bool_), ("byte", dtypes.uint8), ("char", dtypes.int8), ("short", dtypes.int16),
     ("int", dtypes.int32), ("long", dtypes.int64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
-    ("float", dtypes.float32), ("double", dtypes.float64),
+    ("float", dtypes.float32), ("double", dtypes.float64), ("cfloat", dtypes.complex64),
+    ("cdouble", dtypes.complex128),
 ):  # fmt: skip
     _converter(_name, _dtype)
 
@@ -124,33 +124,3 @@ clone.sample(_samples)
 contiguous_copy.sample(_samples)
 contiguous.sample(_samples)
 _to.sample(_samples)
-
-
-@pointwise(method=True)
-def real(input: Value) -> Value:
-    """The real part (a copy); real tensors are unchanged."""
-    return ops.real(input) if input.dtype.kind == "c" else input
-
-
-@pointwise(method=True)
-def conj(input: Value) -> Value:
-    """The complex conjugate; real tensors are unchanged."""
-    return ops.conj(input) if input.dtype.kind == "c" else input
-
-
-@pointwise(
-    method=True,
-    not_differentiable="it is defined for complex tensors, whose gradients are not supported",
-)
-def imag(input: Value) -> Value:
-    """The imaginary part (a copy)."""
-    return ops.imag(input)
-
-
-real.sample(_samples)
-conj.sample(_samples)
-
-
-@imag.sample
-def _imag_samples() -> Iterator[Sample]:
-    yield sample(Arg((3, 4), dtypes.complex64))

@@ -19,7 +19,8 @@ from tensorplay.ops.kinds.reduction import (
     floating_only,
     integers_to_int64,
     ordered,
-    real_floating_only,
+    ordered_to_int64,
+    real_of_floating,
 )
 from tensorplay.ops.library.arithmetic import maximum, minimum
 from tensorplay.ops.monoids import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, WELFORD
@@ -197,7 +198,7 @@ def _extreme_tangent(
     return sum(tangent * share, values[1], values[2])
 
 
-@reduction(ARGMAX, result=always_int64, not_differentiable="its result is an index")
+@reduction(ARGMAX, result=ordered_to_int64, not_differentiable="its result is an index")
 def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """The index of the largest element along a dimension, or in the flattened tensor.
 
@@ -206,7 +207,7 @@ def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return _comparable(input)
 
 
-@reduction(ARGMIN, result=always_int64, not_differentiable="its result is an index")
+@reduction(ARGMIN, result=ordered_to_int64, not_differentiable="its result is an index")
 def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """The index of the smallest element along a dimension, or in the flattened tensor.
 
@@ -285,6 +286,8 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
 
 def _variance(mean: Value, moment: Value, count: Value, correction: Number) -> Value:
     """Sum of squared distances over `count - correction`, at least 0: NaN where nothing varies."""
+    if moment.dtype.is_complex:  # sums of |x - mean|², which are real
+        moment, count = ops.real(moment), ops.real(count)
     return moment / ops.relu(count - correction)
 
 
@@ -292,13 +295,13 @@ def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> 
     return ops.sqrt(_variance(mean, moment, count, correction))
 
 
-@reduction(WELFORD, result=real_floating_only, after=_variance)
+@reduction(WELFORD, result=real_of_floating, after=_variance, conjugates=True)
 def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
     return input
 
 
-@reduction(WELFORD, result=real_floating_only, after=_deviation)
+@reduction(WELFORD, result=real_of_floating, after=_deviation, conjugates=True)
 def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The square root of the variance."""
     return input
@@ -344,6 +347,13 @@ def _std_gradient(
     return spread(grad, meta, dim, keepdim) * ratio / _freedom(meta, dim, correction)
 
 
+def _real_part(x: Tensor) -> Tensor:
+    """The real part (its family is loaded later)."""
+    from tensorplay.ops.registry import tp
+
+    return tp.real(x) if x.dtype.is_complex else x
+
+
 @var.tangent
 def _var_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
@@ -354,7 +364,8 @@ def _var_tangent(
     if tangent is None:
         return None
     scale = 2.0 / _freedom(input.tensor_meta, dim, correction)  # type: ignore[attr-defined,arg-type]
-    return sum(_centered(input, dim) * tangent, dim, keepdim) * scale  # type: ignore[arg-type]
+    moved = _real_part(_centered(input, dim).conj() * tangent)  # type: ignore[arg-type]
+    return sum(moved, dim, keepdim) * scale
 
 
 @std.tangent
@@ -369,7 +380,8 @@ def _std_tangent(
     meta: TensorMeta = input.tensor_meta  # type: ignore[attr-defined]
     wide = spread(result, meta, dim, bool(keepdim))  # type: ignore[arg-type]
     ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)  # type: ignore[arg-type]
-    return sum(ratio * tangent, dim, keepdim) / _freedom(meta, dim, correction)  # type: ignore[arg-type]
+    moved = _real_part(ratio.conj() * tangent)
+    return sum(moved, dim, keepdim) / _freedom(meta, dim, correction)  # type: ignore[arg-type]
 
 
 # ---- samples ----------------------------------------------------------------------------------------------------
