@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensorplay"
 
 HEADER = '''"""{title} (written by scripts/write_stubs.py from the registry)."""
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -35,8 +36,8 @@ from tensorplay.tensor import Tensor
 _bool: TypeAlias = bool
 _int: TypeAlias = int
 _float: TypeAlias = float
-_Number: TypeAlias = bool | int | float | complex
-_Operand: TypeAlias = Tensor | bool | int | float | complex
+_Number: TypeAlias = bool | int | float | builtins.complex
+_Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 '''
 
 TYPES = {

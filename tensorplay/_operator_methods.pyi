@@ -1,5 +1,6 @@
 """The methods of Tensor that are attached at run time (written by scripts/write_stubs.py from the registry)."""
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -11,8 +12,8 @@ from tensorplay.tensor import Tensor
 _bool: TypeAlias = bool
 _int: TypeAlias = int
 _float: TypeAlias = float
-_Number: TypeAlias = bool | int | float | complex
-_Operand: TypeAlias = Tensor | bool | int | float | complex
+_Number: TypeAlias = bool | int | float | builtins.complex
+_Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 
 class OperatorMethods:
     def _to(

@@ -1,5 +1,6 @@
 """The public functions (written by scripts/write_stubs.py from the registry)."""
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -24,8 +25,8 @@ from tensorplay.tensor import tensor_from_data as tensor
 _bool: TypeAlias = bool
 _int: TypeAlias = int
 _float: TypeAlias = float
-_Number: TypeAlias = bool | int | float | complex
-_Operand: TypeAlias = Tensor | bool | int | float | complex
+_Number: TypeAlias = bool | int | float | builtins.complex
+_Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 
 def abs(input: Tensor) -> Tensor: ...
 def acos(input: Tensor) -> Tensor: ...
