@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tensorplay import _C
 from tensorplay.core.dtypes import DType
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops import door
 from tensorplay.ops.kinds.view import Inverse, View, ViewMap
 from tensorplay.ops.numpy_code import element_strides
 from tensorplay.ops.signature import Values, dtype_of
@@ -58,6 +59,12 @@ class Reinterpreted(View):
             return _C.empty(shape, self.dtype_rule(meta.dtype))
         first = _C.view(array, (1 if meta.dtype.is_complex else 2,), (1,), 0)
         return _C.view(first.view(self.dtype_rule(meta.dtype).numpy), shape, strides, 0)
+
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+        """Parts are the last dimension, whatever is in front."""
+        del metas, size
+        batch: Any = values[0]
+        return door.call(operator, (batch if batch.dtype.is_complex else batch.contiguous(),))
 
     def _inverse_call(
         self, operator: Operator, meta: TensorMeta, arguments: tuple[object, ...], value: Tensor

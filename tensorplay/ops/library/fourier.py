@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorplay.core import layout
 from tensorplay.core.dtypes import complex64, float16, float64, to_complex, to_real
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops import door
 from tensorplay.ops.arrays import Array
 from tensorplay.ops.declare import structured
 from tensorplay.ops.library.linalg_checks import dense
 from tensorplay.ops.library.windows import meta_of
 from tensorplay.ops.quiet import quiet
-from tensorplay.ops.registry import tp
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Size
+from tensorplay.ops.signature import Size, Values
 
 if TYPE_CHECKING:
     from tensorplay.core.dtypes import DType
@@ -43,13 +45,22 @@ def _check(name: str, input: TensorMeta, *, wants_complex: bool) -> None:
         raise DTypeError(f"{name}: expected {wanted}, found {dtype}")
 
 
+def _behind_batch(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    """The batching rule: dimensions are counted behind the batch."""
+    del size
+    ndim = len(metas[0].shape)  # type: ignore[attr-defined]  # a meta
+    dims: Any = values[1]
+    moved = tuple(each + 1 for each in layout.normalize_dims(operator.name, dims, ndim))
+    return door.call(operator, (values[0], moved, *values[2:]))
+
+
 def _c2c_meta(input: TensorMeta, dim: Size, norm: str, forward: bool) -> TensorMeta:
     del dim, norm, forward
     _check("fft_c2c", input, wants_complex=True)
     return TensorMeta(input.shape, input.dtype, input.device)
 
 
-@structured(meta=_c2c_meta, public=False, linear=True)
+@structured(meta=_c2c_meta, public=False, linear=True, batching=_behind_batch)
 def fft_c2c(input: Array, dim: Size, norm: str, forward: bool) -> Array:
     """`Σ_j x_j exp(∓2πi jk/n)` over the dimensions `dim`, `forward` with the minus sign; same shape.
 
@@ -77,7 +88,7 @@ def _r2c_meta(input: TensorMeta, dim: Size, norm: str) -> TensorMeta:
     return TensorMeta(shape, to_complex(input.dtype), input.device)
 
 
-@structured(meta=_r2c_meta, public=False, linear=True)
+@structured(meta=_r2c_meta, public=False, linear=True, batching=_behind_batch)
 def fft_r2c(input: Array, dim: Size, norm: str) -> Array:
     """The forward transform of real numbers over `dim`; of the last of these only the first n // 2 + 1 results.
 
@@ -109,7 +120,7 @@ def _c2r_meta(input: TensorMeta, dim: Size, norm: str, size: int) -> TensorMeta:
     return TensorMeta(shape, to_real(input.dtype), input.device)
 
 
-@structured(meta=_c2r_meta, public=False, linear=True)
+@structured(meta=_c2r_meta, public=False, linear=True, batching=_behind_batch)
 def fft_c2r(input: Array, dim: Size, norm: str, size: int) -> Array:
     """The real numbers, `size` of them along the last of `dim`, that have this half spectrum: undoes r2c.
 
