@@ -48,6 +48,7 @@ class BuildForMachines(build_ext):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for objects in pool.map(compile_file, ext.sources):
                 ext.extra_objects += objects
+        ext.depends += ext.sources  # what decides whether to link again
         ext.sources = []
         super().build_extension(ext)
 

@@ -1,14 +1,18 @@
-// unary(name, array, out=None), binary(name, a, b, out=None) and philox(seed, offset, index): the
-// elementary functions of eager tensors, over any strides, with threads for large arrays.
+// The elementary functions of eager tensors, over any strides, with threads for large arrays:
 //
-// The loops take contiguous blocks. Operands that are not contiguous are gathered into blocks that
-// stay in L1, so each function is compiled once for each dtype and instruction set. The set is
-// chosen by what the processor has.
+//     unary(name, array, out=None), binary(name, a, b, out=None), philox(seed, offset, index)
+//     ElementProgram(dtype, inputs, constants, steps, is_bool)(*arrays, out=None)
+//
+// A program of several functions runs block by block, and its temporaries stay in L1; one function is a program of one
+// step. The loops take contiguous blocks. Operands that are not contiguous are gathered, so each function is compiled
+// once for each dtype and instruction set. The set is chosen by what the processor has.
 #include "elementwise.h"
 
 #include "common.h"
+#include "nest.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace tp {
@@ -38,234 +42,163 @@ void find_sets() {
 
 // Below this many elements a second thread gains less than its wake costs, and the GIL is kept.
 constexpr int64_t kGrain = 4096;
-constexpr int64_t kBlock = 512;  // elements gathered at a time
+constexpr int64_t kBlock = 512;  // elements worked on at a time
+constexpr int kMaxArity = 3;
+constexpr int kMaxNodes = 250;
 
-// The loop nest of one call: dimensions in the output's memory order, merged where all operands
-// allow it. Operand 0 is the output.
-struct Nest {
-  int operands;
-  int ndim;
-  npy_intp itemsize;
-  npy_intp count;
-  npy_intp shape[NPY_MAXDIMS];
-  npy_intp strides[3][NPY_MAXDIMS];  // bytes
-  char* data[3];
-  ElementwiseLoop loop;
+// One function applied to earlier values: inputs, then constants, then the results of earlier steps.
+struct Step {
+  int function;  // the place in the sets' tables, which have one order
+  uint8_t operands[kMaxArity];
+  uint8_t slot;  // the scratch block that takes the result
 };
 
-// Walks one operand in the nest's order.
-struct Cursor {
-  const Nest* nest;
-  int operand;
-  char* at;
-  npy_intp index[NPY_MAXDIMS];
+// A program; its last step is the result.
+struct Code {
+  int type_num;  // float32 or float64
+  int inputs, constants, steps, slots;
+  bool input_is_bool[kMaxInputs];
+  bool result_is_bool;
+  double* constant;
+  Step* step;
 
-  Cursor(const Nest& n, int k, int64_t start) : nest(&n), operand(k), at(n.data[k]) {
-    for (int d = n.ndim - 1; d >= 0; --d) {
-      index[d] = start % n.shape[d];
-      start /= n.shape[d];
-      at += index[d] * n.strides[k][d];
-    }
-  }
-
-  // Elements left in the innermost dimension.
-  npy_intp run() const {
-    return nest->ndim ? nest->shape[nest->ndim - 1] - index[nest->ndim - 1] : 1;
-  }
-  npy_intp stride() const { return nest->ndim ? nest->strides[operand][nest->ndim - 1] : 0; }
-
-  // Moves on by at most what is left of the run.
-  void advance(npy_intp count) {
-    int d = nest->ndim - 1;
-    if (d < 0) return;
-    at += count * nest->strides[operand][d];
-    index[d] += count;
-    while (d > 0 && index[d] == nest->shape[d]) {
-      at -= index[d] * nest->strides[operand][d];
-      index[d] = 0;
-      d -= 1;
-      index[d] += 1;
-      at += nest->strides[operand][d];
-    }
-  }
+  int first_step() const { return inputs + constants; }
 };
 
-template <class T>
-void gather(Cursor* cursor, T* block, npy_intp count) {
-  while (count > 0) {
-    npy_intp n = std::min(count, cursor->run()), stride = cursor->stride();
-    const char* at = cursor->at;
-    for (npy_intp i = 0; i < n; ++i) memcpy(block + i, at + i * stride, sizeof(T));
-    cursor->advance(n);
-    block += n;
-    count -= n;
+struct Call {
+  Nest nest;
+  const Code* code;
+};
+
+// Scratch memory of this thread, which grows and stays.
+char* scratch(size_t bytes) {
+  thread_local char* memory = nullptr;
+  thread_local size_t size = 0;
+  if (size < bytes) {
+    free(memory);
+    size = (bytes + 4095) / 4096 * 4096;
+    memory = static_cast<char*>(aligned_alloc(64, size));
+    if (!memory) abort();
   }
+  return memory;
 }
 
 template <class T>
-void scatter(Cursor* cursor, const T* block, npy_intp count) {
-  while (count > 0) {
-    npy_intp n = std::min(count, cursor->run()), stride = cursor->stride();
-    char* at = cursor->at;
-    for (npy_intp i = 0; i < n; ++i) memcpy(at + i * stride, block + i, sizeof(T));
-    cursor->advance(n);
-    block += n;
-    count -= n;
+int64_t run_code(void* context, int64_t begin, int64_t end) {
+  const Nest& nest = static_cast<const Call*>(context)->nest;
+  const Code& code = *static_cast<const Call*>(context)->code;
+  const int inputs = code.inputs, known = code.first_step();
+  // Blocks of inputs, of constants, of the slots, and of a result that cannot be written in place.
+  T* blocks = reinterpret_cast<T*>(scratch(sizeof(T) * kBlock * size_t(known + code.slots + 1)));
+  const void* values[kMaxNodes];
+  Cursor out, cursors[kMaxInputs];
+  out.start(nest, 0, begin);
+  const bool direct_out = out.stride() == npy_intp(sizeof(T)) && !nest.is_bool[0];
+  bool all_direct = direct_out && code.steps == 1;
+  bool is_fixed[kMaxInputs];
+  const npy_intp longest = std::min<npy_intp>(kBlock, end - begin);
+  for (int k = 0; k < inputs; ++k) {
+    cursors[k].start(nest, k + 1, begin);
+    is_fixed[k] = cursors[k].is_constant();
+    all_direct &= cursors[k].stride() == npy_intp(sizeof(T)) && !nest.is_bool[k + 1];
+    if (is_fixed[k]) {
+      T* block = blocks + k * kBlock;
+      T number;
+      if (nest.is_bool[k + 1]) {
+        number = *cursors[k].at ? T(1) : T(0);
+      } else {
+        memcpy(&number, cursors[k].at, sizeof(T));
+      }
+      std::fill(block, block + longest, number);
+      values[k] = block;
+    }
   }
-}
-
-template <class T>
-int64_t run_nest(void* context, int64_t begin, int64_t end) {
-  const Nest& nest = *static_cast<const Nest*>(context);
-  alignas(64) T blocks[3][kBlock];
-  Cursor out(nest, 0, begin), a(nest, 1, begin), b(nest, nest.operands - 1, begin);
-  Cursor* inputs[2] = {&a, &b};
+  for (int k = 0; k < code.constants; ++k) {
+    T* block = blocks + (inputs + k) * kBlock;
+    std::fill(block, block + longest, T(code.constant[k]));
+    values[inputs + k] = block;
+  }
+  T* slots = blocks + known * kBlock;
+  T* result = slots + code.slots * kBlock;
   while (begin < end) {
-    // As long a piece as all operands have in place, else a block.
-    bool direct_out = out.stride() == npy_intp(sizeof(T));
-    bool direct_in = true;
-    for (int k = 1; k < nest.operands; ++k)
-      direct_in &= inputs[k - 1]->stride() == npy_intp(sizeof(T));
+    // As long a piece as all operands of a single function have in place, else a block.
     npy_intp run = out.run();
-    npy_intp count = direct_out && direct_in && run >= 64 ? run : kBlock;
+    npy_intp count = all_direct && run >= 64 ? run : kBlock;
     count = std::min<npy_intp>(count, end - begin);
-    const void* sources[2] = {nullptr, nullptr};
-    for (int k = 1; k < nest.operands; ++k) {
-      Cursor* cursor = inputs[k - 1];
-      if (cursor->stride() == npy_intp(sizeof(T)) && cursor->run() >= count) {
-        sources[k - 1] = cursor->at;
+    for (int k = 0; k < inputs; ++k) {
+      if (is_fixed[k]) continue;
+      Cursor* cursor = &cursors[k];
+      if (cursor->stride() == npy_intp(sizeof(T)) && cursor->run() >= count &&
+          !nest.is_bool[k + 1]) {
+        values[k] = cursor->at;
         cursor->advance(count);
       } else {
-        gather(cursor, blocks[k], count);
-        sources[k - 1] = blocks[k];
+        gather(cursor, blocks + k * kBlock, count);
+        values[k] = blocks + k * kBlock;
       }
     }
-    if (direct_out && run >= count) {
-      nest.loop(sources[0], sources[1], out.at, count);
+    const bool in_place = direct_out && run >= count;
+    for (int s = 0; s < code.steps; ++s) {
+      const Step& step = code.step[s];
+      const ElementwiseFunction& function = chosen->functions[step.function];
+      void* target = slots + step.slot * kBlock;
+      if (s == code.steps - 1) target = in_place ? static_cast<void*>(out.at) : result;
+      const void* operands[kMaxArity];
+      for (int k = 0; k < function.arity; ++k) operands[k] = values[step.operands[k]];
+      (sizeof(T) == 4 ? function.f32 : function.f64)(operands, target, count);
+      values[known + s] = target;
+    }
+    if (in_place) {
       out.advance(count);
     } else {
-      nest.loop(sources[0], sources[1], blocks[0], count);
-      scatter(&out, blocks[0], count);
+      scatter(&out, result, count);
     }
     begin += count;
   }
   return 0;
 }
 
-// Orders dimensions by the output's strides, outermost first, and merges neighbours.
-void arrange(Nest* nest) {
-  if (nest->ndim <= 1) return;
-  int order[NPY_MAXDIMS], kept = 0;
-  for (int d = 0; d < nest->ndim; ++d) {
-    if (nest->shape[d] != 1) order[kept++] = d;
-  }
-  auto reach = [&](int d) { return std::abs(nest->strides[0][d]); };
-  for (int i = 1; i < kept; ++i) {
-    for (int j = i; j > 0 && reach(order[j]) > reach(order[j - 1]); --j) {
-      std::swap(order[j], order[j - 1]);
-    }
-  }
-  Nest from = *nest;
-  nest->ndim = 0;
-  for (int i = 0; i < kept; ++i) {
-    int d = order[i], last = nest->ndim - 1;
-    bool merge = last >= 0;
-    for (int k = 0; merge && k < nest->operands; ++k) {
-      merge = nest->strides[k][last] == from.strides[k][d] * from.shape[d];
-    }
-    if (!merge) {
-      last = nest->ndim++;
-      nest->shape[last] = 1;
-    }
-    nest->shape[last] *= from.shape[d];
-    for (int k = 0; k < nest->operands; ++k) nest->strides[k][last] = from.strides[k][d];
-  }
-}
-
-// Byte strides of the output that NumPy's order 'K' gives for one input: the input's order of
-// dimensions, without gaps.
-void keep_order(PyArrayObject* input, npy_intp itemsize, npy_intp* strides) {
-  int ndim = PyArray_NDIM(input), order[NPY_MAXDIMS];
-  for (int d = 0; d < ndim; ++d) order[d] = d;
-  auto reach = [&](int d) { return std::abs(PyArray_STRIDE(input, d)); };
-  for (int i = 1; i < ndim; ++i) {
-    for (int j = i; j > 0; --j) {
-      int low = order[j - 1], high = order[j];
-      if (PyArray_DIM(input, low) == 1 || PyArray_DIM(input, high) == 1 ||
-          reach(high) <= reach(low)) {
-        break;
-      }
-      std::swap(order[j], order[j - 1]);
-    }
-  }
-  npy_intp dense = itemsize;
-  for (int i = ndim - 1; i >= 0; --i) {
-    strides[order[i]] = dense;
-    dense *= std::max<npy_intp>(PyArray_DIM(input, order[i]), 1);
-  }
-}
-
-bool overlaps_differently(PyArrayObject* out, PyArrayObject* input) {
-  bool same = PyArray_DATA(out) == PyArray_DATA(input) && PyArray_NDIM(out) == PyArray_NDIM(input);
-  for (int d = 0; same && d < PyArray_NDIM(out); ++d) {
-    same = PyArray_DIM(out, d) == PyArray_DIM(input, d) &&
-           PyArray_STRIDE(out, d) == PyArray_STRIDE(input, d);
-  }
-  return !same && extent_of(out).overlaps(extent_of(input));
-}
-
-// Broadcasts the inputs' shapes; -1 with an error.
-int broadcast(PyArrayObject* const* inputs, int count, npy_intp* shape) {
-  int ndim = 0;
-  for (int k = 0; k < count; ++k) ndim = std::max(ndim, PyArray_NDIM(inputs[k]));
-  for (int d = 0; d < ndim; ++d) {
-    shape[d] = 1;
-    for (int k = 0; k < count; ++k) {
-      int at = d - (ndim - PyArray_NDIM(inputs[k]));
-      npy_intp size = at < 0 ? 1 : PyArray_DIM(inputs[k], at);
-      if (size == 1 || size == shape[d]) continue;
-      if (shape[d] != 1) {
-        PyObject* a = PyArray_IntTupleFromIntp(PyArray_NDIM(inputs[0]), PyArray_DIMS(inputs[0]));
-        PyObject* b = PyArray_IntTupleFromIntp(PyArray_NDIM(inputs[1]), PyArray_DIMS(inputs[1]));
-        if (a && b) PyErr_Format(PyExc_ValueError, "shapes %R and %R do not broadcast", a, b);
-        Py_XDECREF(a);
-        Py_XDECREF(b);
-        return -1;
-      }
-      shape[d] = size;
-    }
-  }
-  return ndim;
-}
-
-void run(Nest* nest) {
-  RangeFunction function = nest->itemsize == 4 ? run_nest<float> : run_nest<double>;
-  PyThreadState* state = nest->count > kGrain ? PyEval_SaveThread() : nullptr;
-  parallel_for(nest->count, kGrain, function, nest);
+void run(Call* call) {
+  RangeFunction function = call->code->type_num == NPY_FLOAT ? run_code<float> : run_code<double>;
+  const int64_t count = call->nest.count;
+  // The grain is of cheap steps: many of them are worth a second thread sooner.
+  const int64_t grain = std::max<int64_t>(kBlock, kGrain / call->code->steps);
+  PyThreadState* state = count > grain ? PyEval_SaveThread() : nullptr;
+  parallel_for(count, grain, function, call);
   if (state) PyEval_RestoreThread(state);
 }
 
-// One call: inputs of one float dtype, an optional output. Returns a new reference.
-PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* inputs,
-                PyObject* given) {
-  int type = PyArray_TYPE(inputs[0]);
+// One call: inputs of the code's dtypes, an optional output. Returns a new reference.
+PyObject* apply(const Code& code, PyArrayObject* const* inputs, PyObject* given, const char* name) {
+  const int type = code.result_is_bool ? int(NPY_BOOL) : code.type_num;
   const DTypeEntry* dtype = dtype_from_type_num(type);
+  if (!dtype) {
+    PyErr_SetString(PyExc_RuntimeError, "the dtypes are not registered yet");
+    return nullptr;
+  }
   npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-  int ndim = broadcast(inputs, function.arity, shape);
+  int ndim = broadcast(inputs, code.inputs, shape);
   if (ndim < 0) return nullptr;
   PyObject* out = nullptr;
   PyObject* copy_to = nullptr;
   if (given) {
     PyArrayObject* array = as_array(given);
-    if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != ndim ||
-        !PyArray_CompareLists(PyArray_DIMS(array), shape, ndim) || !PyArray_ISWRITEABLE(array) ||
-        PyArray_ISBYTESWAPPED(array)) {
+    // The inputs broadcast to the output's shape.
+    const int extra = PyArray_NDIM(array) - ndim;
+    bool fits = PyArray_TYPE(array) == type && PyArray_ISWRITEABLE(array) &&
+                !PyArray_ISBYTESWAPPED(array);
+    for (int d = 0; d < ndim; ++d) {
+      fits &= shape[d] == 1 || (d + extra >= 0 && shape[d] == PyArray_DIM(array, d + extra));
+    }
+    if (!fits) {
       PyErr_Format(PyExc_ValueError,
-                   "%s: out must be writable and have the result's shape and dtype", function.name);
+                   "%s: out must be writable and have the result's shape and dtype", name);
       return nullptr;
     }
+    ndim = PyArray_NDIM(array);
+    std::copy(PyArray_DIMS(array), PyArray_DIMS(array) + ndim, shape);
     bool overlap = false;
-    for (int k = 0; k < function.arity; ++k) overlap |= overlaps_differently(array, inputs[k]);
+    for (int k = 0; k < code.inputs; ++k) overlap |= overlaps_differently(array, inputs[k]);
     if (overlap) {
       copy_to = given;
     } else {
@@ -275,7 +208,7 @@ PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* input
   if (!out) {
     // One input of the result's shape gives the order, else C order.
     PyArrayObject* model = nullptr;
-    for (int k = 0; k < function.arity && !model; ++k) {
+    for (int k = 0; k < code.inputs && !model; ++k) {
       if (PyArray_NDIM(inputs[k]) == ndim &&
           PyArray_CompareLists(PyArray_DIMS(inputs[k]), shape, ndim)) {
         model = inputs[k];
@@ -289,16 +222,17 @@ PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* input
     }
     if (!out) return nullptr;
   }
-  Nest nest;
-  nest.operands = function.arity + 1;
+  Call call;
+  Nest& nest = call.nest;
+  call.code = &code;
+  nest.operands = code.inputs + 1;
   nest.ndim = ndim;
-  nest.itemsize = dtype->itemsize;
   nest.count = PyArray_SIZE(as_array(out));
-  nest.loop = type == NPY_FLOAT ? function.f32 : function.f64;
   for (int d = 0; d < ndim; ++d) nest.shape[d] = shape[d];
   for (int k = 0; k < nest.operands; ++k) {
     PyArrayObject* array = k ? inputs[k - 1] : as_array(out);
     nest.data[k] = PyArray_BYTES(array);
+    nest.is_bool[k] = k ? code.input_is_bool[k - 1] : code.result_is_bool;
     for (int d = 0; d < ndim; ++d) {
       int at = d - (ndim - PyArray_NDIM(array));
       nest.strides[k][d] = at < 0 || PyArray_DIM(array, at) == 1 ? 0 : PyArray_STRIDE(array, at);
@@ -306,7 +240,7 @@ PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* input
   }
   if (nest.count > 0) {
     arrange(&nest);
-    run(&nest);
+    run(&call);
   }
   if (copy_to) {
     bool ok = PyArray_CopyInto(as_array(copy_to), as_array(out)) == 0;
@@ -316,16 +250,38 @@ PyObject* apply(const ElementwiseFunction& function, PyArrayObject* const* input
   return out;
 }
 
-PyObject* numbers = nullptr;  // dict: name -> place in the sets' tables, which have one order
+// Fills `arrays` with the arguments if they are arrays of a code's dtypes.
+bool take_inputs(const Code& code, PyObject* const* args, PyArrayObject** arrays, const char* name) {
+  for (int k = 0; k < code.inputs; ++k) {
+    if (!PyArray_Check(args[k])) {
+      PyErr_Format(PyExc_TypeError, "%s: expected arrays, got %.100s", name,
+                   Py_TYPE(args[k])->tp_name);
+      return false;
+    }
+    arrays[k] = as_array(args[k]);
+    const int wanted = code.input_is_bool[k] ? int(NPY_BOOL) : code.type_num;
+    if (PyArray_TYPE(arrays[k]) != wanted || PyArray_ISBYTESWAPPED(arrays[k])) {
+      const char* expected = wanted == NPY_BOOL ? "bool" : wanted == NPY_FLOAT ? "float32" : "float64";
+      PyErr_Format(PyExc_TypeError, "%s: expected %s for operand %d, got %R", name, expected, k,
+                   PyArray_DESCR(arrays[k]));
+      return false;
+    }
+  }
+  return true;
+}
 
-const ElementwiseFunction* find_function(PyObject* name, int arity) {
+PyObject* numbers = nullptr;  // dict: name -> place in the sets' tables
+
+int find_function(PyObject* name, int arity) {
   PyObject* number = PyUnicode_Check(name) ? PyDict_GetItemWithError(numbers, name) : nullptr;
   if (number) {
-    const ElementwiseFunction& f = chosen->functions[PyLong_AsLong(number)];
-    if (f.arity == arity) return &f;
+    int place = int(PyLong_AsLong(number));
+    if (chosen->functions[place].arity == arity) return place;
   }
-  PyErr_Format(PyExc_ValueError, "there is no elementary function %R of %d operands", name, arity);
-  return nullptr;
+  if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_ValueError, "there is no elementary function %R of %d operands", name, arity);
+  }
+  return -1;
 }
 
 PyObject* call(PyObject* const* args, Py_ssize_t nargs, int arity) {
@@ -333,35 +289,160 @@ PyObject* call(PyObject* const* args, Py_ssize_t nargs, int arity) {
     PyErr_Format(PyExc_TypeError, "expected a name, %d arrays, and perhaps out", arity);
     return nullptr;
   }
-  const ElementwiseFunction* function = find_function(args[0], arity);
-  if (!function) return nullptr;
-  PyArrayObject* inputs[2] = {nullptr, nullptr};
-  for (int k = 0; k < arity; ++k) {
-    PyObject* array = args[k + 1];
-    if (!PyArray_Check(array)) {
-      PyErr_Format(PyExc_TypeError, "%s: expected arrays, got %.100s", function->name,
-                   Py_TYPE(array)->tp_name);
-      return nullptr;
-    }
-    inputs[k] = as_array(array);
-    int type = PyArray_TYPE(inputs[k]);
-    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || type != PyArray_TYPE(inputs[0]) ||
-        PyArray_ISBYTESWAPPED(inputs[k])) {
-      PyErr_Format(PyExc_TypeError, "%s: expected arrays of one dtype, float32 or float64, got %R",
-                   function->name, PyArray_DESCR(inputs[k]));
-      return nullptr;
-    }
+  Step step = {find_function(args[0], arity), {0, 1}, 0};
+  if (step.function < 0) return nullptr;
+  const char* name = chosen->functions[step.function].name;
+  int type = PyArray_Check(args[1]) ? PyArray_TYPE(as_array(args[1])) : int(NPY_FLOAT);
+  if (type != NPY_FLOAT && type != NPY_DOUBLE) {
+    PyErr_Format(PyExc_TypeError, "%s: expected arrays of one dtype, float32 or float64, got %R",
+                 name, PyArray_DESCR(as_array(args[1])));
+    return nullptr;
   }
+  Code code = {type, arity, 0, 1, 0, {}, false, nullptr, &step};
+  PyArrayObject* inputs[kMaxArity];
+  if (!take_inputs(code, args + 1, inputs, name)) return nullptr;
   PyObject* out = nargs == arity + 2 && args[arity + 1] != Py_None ? args[arity + 1] : nullptr;
   if (out && !PyArray_Check(out)) {
-    PyErr_Format(PyExc_TypeError, "%s: out must be an array", function->name);
+    PyErr_Format(PyExc_TypeError, "%s: out must be an array", name);
     return nullptr;
   }
-  if (!dtype_from_type_num(PyArray_TYPE(inputs[0]))) {
-    PyErr_SetString(PyExc_RuntimeError, "the dtypes are not registered yet");
+  return apply(code, inputs, out, name);
+}
+
+// ---- ElementProgram ---------------------------------------------------------------------------
+
+struct ElementProgramObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Code code;
+};
+
+ElementProgramObject* as_program(PyObject* self) {
+  return reinterpret_cast<ElementProgramObject*>(self);
+}
+
+PyObject* program_call(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  const Code& code = as_program(self)->code;
+  const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
+  const bool has_out = nargs == code.inputs + 1;
+  if ((nargs != code.inputs && !has_out) || (names && PyTuple_GET_SIZE(names))) {
+    PyErr_Format(PyExc_TypeError, "expected %d arrays, and perhaps out", code.inputs);
     return nullptr;
   }
-  return apply(*function, inputs, out);
+  PyArrayObject* inputs[kMaxInputs];
+  if (!take_inputs(code, args, inputs, "ElementProgram")) return nullptr;
+  PyObject* out = has_out && args[code.inputs] != Py_None ? args[code.inputs] : nullptr;
+  if (out && !PyArray_Check(out)) {
+    PyErr_SetString(PyExc_TypeError, "ElementProgram: out must be an array");
+    return nullptr;
+  }
+  return apply(code, inputs, out, "ElementProgram");
+}
+
+// Reads one step (name, operand, ...); false with an error.
+bool parse_step(PyObject* item, int known, Step* step) {
+  Py_ssize_t size = PyTuple_Check(item) ? PyTuple_GET_SIZE(item) : 0;
+  if (size < 2 || size > kMaxArity + 1) {
+    PyErr_SetString(PyExc_TypeError, "a step is a name and one to three operands");
+    return false;
+  }
+  step->function = find_function(PyTuple_GET_ITEM(item, 0), int(size) - 1);
+  if (step->function < 0) return false;
+  for (Py_ssize_t k = 1; k < size; ++k) {
+    long place = PyLong_AsLong(PyTuple_GET_ITEM(item, k));
+    if (place < 0 || place >= known) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "an operand comes after its use");
+      return false;
+    }
+    step->operands[k - 1] = uint8_t(place);
+  }
+  return true;
+}
+
+// Gives every step a scratch block, which is free again after its last use.
+void assign_slots(Code* code) {
+  int last_use[kMaxNodes], free_slots[kMaxNodes], free_count = 0;
+  const int known = code->first_step();
+  for (int s = 0; s < code->steps; ++s) {
+    last_use[s] = s;
+    const Step& step = code->step[s];
+    for (int k = 0; k < chosen->functions[step.function].arity; ++k) {
+      if (step.operands[k] >= known) last_use[step.operands[k] - known] = s;
+    }
+  }
+  for (int s = 0; s < code->steps; ++s) {
+    code->step[s].slot = uint8_t(free_count ? free_slots[--free_count] : code->slots++);
+    for (int earlier = 0; earlier <= s; ++earlier) {
+      if (last_use[earlier] == s) free_slots[free_count++] = code->step[earlier].slot;
+    }
+  }
+}
+
+PyObject* program_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dtype", "inputs", "constants", "steps", "is_bool", nullptr};
+  PyArray_Descr* dtype = nullptr;
+  const char* kinds;
+  Py_ssize_t inputs;
+  PyObject *constants, *steps;
+  int is_bool;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&s#O!O!p:ElementProgram",
+                                   const_cast<char**>(names), PyArray_DescrConverter, &dtype, &kinds,
+                                   &inputs, &PyTuple_Type, &constants, &PyTuple_Type, &steps,
+                                   &is_bool)) {
+    return nullptr;
+  }
+  const int type_num = dtype->type_num;
+  Py_DECREF(dtype);
+  const Py_ssize_t constant_count = PyTuple_GET_SIZE(constants), count = PyTuple_GET_SIZE(steps);
+  if ((type_num != NPY_FLOAT && type_num != NPY_DOUBLE) || inputs < 1 || inputs > kMaxInputs ||
+      count < 1 || inputs + constant_count + count > kMaxNodes) {
+    PyErr_SetString(PyExc_ValueError, "ElementProgram: not a float program, or too large");
+    return nullptr;
+  }
+  PyObject* self = type->tp_alloc(type, 0);
+  if (!self) return nullptr;
+  as_program(self)->vectorcall = program_call;
+  Code& code = as_program(self)->code;
+  code = {type_num, int(inputs), int(constant_count), int(count), 0, {}, bool(is_bool), nullptr,
+          nullptr};
+  code.constant = allocate<double>(constant_count);
+  code.step = allocate<Step>(count);
+  bool ok = code.constant && code.step;
+  for (Py_ssize_t k = 0; ok && k < inputs; ++k) code.input_is_bool[k] = kinds[k] == '?';
+  for (Py_ssize_t k = 0; ok && k < constant_count; ++k) {
+    code.constant[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(constants, k));
+    ok = !PyErr_Occurred();
+  }
+  for (Py_ssize_t k = 0; ok && k < count; ++k) {
+    ok = parse_step(PyTuple_GET_ITEM(steps, k), code.first_step() + int(k), &code.step[k]);
+  }
+  if (!ok) {
+    Py_DECREF(self);
+    return nullptr;
+  }
+  assign_slots(&code);
+  return self;
+}
+
+void program_dealloc(PyObject* self) {
+  PyMem_Free(as_program(self)->code.constant);
+  PyMem_Free(as_program(self)->code.step);
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyTypeObject ElementProgramType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+int element_program_init(PyObject* module) {
+  PyTypeObject& type = ElementProgramType;
+  type.tp_name = "tensorplay._C.ElementProgram";
+  type.tp_doc = "A scalar program over float arrays; see _C.pyi.";
+  type.tp_basicsize = sizeof(ElementProgramObject);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  type.tp_vectorcall_offset = offsetof(ElementProgramObject, vectorcall);
+  type.tp_call = PyVectorcall_Call;
+  type.tp_new = program_new;
+  type.tp_dealloc = program_dealloc;
+  if (PyType_Ready(&type) < 0) return -1;
+  return PyModule_AddObjectRef(module, "ElementProgram", reinterpret_cast<PyObject*>(&type));
 }
 
 // ---- Philox ---------------------------------------------------------------------------------
@@ -448,7 +529,15 @@ int elementwise_init(PyObject* module) {
     if (!number || PyDict_SetItemString(numbers, chosen->functions[i].name, number) < 0) return -1;
     Py_DECREF(number);
   }
-  if (!numbers) return -1;
+  if (!numbers || element_program_init(module) < 0) return -1;
+  PyObject* arities = PyDict_New();
+  for (int i = 0; arities && i < chosen->count; ++i) {
+    PyObject* arity = PyLong_FromLong(chosen->functions[i].arity);
+    if (!arity || PyDict_SetItemString(arities, chosen->functions[i].name, arity) < 0) return -1;
+    Py_DECREF(arity);
+  }
+  if (!arities || PyModule_AddObjectRef(module, "ELEMENT_FUNCTIONS", arities) < 0) return -1;
+  Py_DECREF(arities);
   PyObject* names = PyTuple_New(set_count);
   for (int i = 0; names && i < set_count; ++i) {
     PyTuple_SET_ITEM(names, i, PyUnicode_FromString(sets[i]->isa));

@@ -5,8 +5,8 @@
 
 namespace tp {
 
-// out[i] = f(a[i], b[i]) for i in [0, count); b is null for unary functions.
-using ElementwiseLoop = void (*)(const void* a, const void* b, void* out, int64_t count);
+// out[i] = f(operands[0][i], ...) for i in [0, count); out may be one of the operands.
+using ElementwiseLoop = void (*)(const void* const* operands, void* out, int64_t count);
 
 struct ElementwiseFunction {
   const char* name;

@@ -13,19 +13,19 @@ template <class T>
 constexpr int kLanes = 2 * TP_VECTOR_BYTES / int(sizeof(T));
 
 template <class T, class F>
-void unary_loop(const void* a, const void*, void* out, int64_t count) {
-  auto* x = static_cast<const T*>(a);
-  auto* y = static_cast<T*>(out);
+void unary_loop(const void* const* operands, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(operands[0]);
+  auto* z = static_cast<T*>(out);
   constexpr int n = kLanes<T>;
   int64_t i = 0;
-  for (; i + n <= count; i += n) store(y + i, F::apply(load<n>(x + i)));
-  if (i < count) store(y + i, F::apply(load<n>(x + i, count - i)), count - i);
+  for (; i + n <= count; i += n) store(z + i, F::apply(load<n>(x + i)));
+  if (i < count) store(z + i, F::apply(load<n>(x + i, count - i)), count - i);
 }
 
 template <class T, class F>
-void binary_loop(const void* a, const void* b, void* out, int64_t count) {
-  auto* x = static_cast<const T*>(a);
-  auto* y = static_cast<const T*>(b);
+void binary_loop(const void* const* operands, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(operands[0]);
+  auto* y = static_cast<const T*>(operands[1]);
   auto* z = static_cast<T*>(out);
   constexpr int n = kLanes<T>;
   int64_t i = 0;
@@ -34,6 +34,16 @@ void binary_loop(const void* a, const void* b, void* out, int64_t count) {
     int64_t rest = count - i;
     store(z + i, F::apply(load<n>(x + i, rest), load<n>(y + i, rest)), rest);
   }
+}
+
+// Truth values are 1 and 0.
+template <class T>
+void where_loop(const void* const* operands, void* out, int64_t count) {
+  auto* c = static_cast<const T*>(operands[0]);
+  auto* x = static_cast<const T*>(operands[1]);
+  auto* y = static_cast<const T*>(operands[2]);
+  auto* z = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) z[i] = c[i] != T(0) ? x[i] : y[i];
 }
 
 void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t* out,
@@ -52,9 +62,10 @@ void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t*
   F(exp)                                                                                         \
   F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) \
       F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sigmoid) F(erfinv)     \
-          F(rsqrt)
+          F(rsqrt) F(abs) F(square) F(reciprocal) F(sqrt) F(relu) F(floor) F(ceil) F(trunc)      \
+              F(round) F(sign)
 #define TP_BINARY_LIST(F) \
-  F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum) F(nextafter)
+  F(fmax) F(fmin) F(copysign) F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum) F(nextafter)
 
 #define TP_DEFINE_UNARY(name)       \
   struct unary_##name {             \
@@ -73,12 +84,51 @@ void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t*
 TP_UNARY_LIST(TP_DEFINE_UNARY)
 TP_BINARY_LIST(TP_DEFINE_BINARY)
 
+// What has no name in the headers: operators, and questions, whose answers are 1 and 0.
+#define TP_ARITHMETIC_LIST(F) F(add, x + y) F(sub, x - y) F(mul, x * y) F(truediv, x / y)
+#define TP_COMPARISON_LIST(F)                                                                  \
+  F(lt, x < y) F(le, x <= y) F(gt, x > y) F(ge, x >= y) F(eq, x == y) F(ne, x != y)            \
+      F(logical_and, (x != X(0)) & (y != X(0))) F(logical_or, (x != X(0)) | (y != X(0)))       \
+          F(logical_xor, (x != X(0)) ^ (y != X(0)))
+#define TP_QUESTION_LIST(F)                                                                   \
+  F(truth, x != X(0)) F(logical_not, x == X(0)) F(isnan, tp::isnan(x)) F(isinf, tp::isinf(x)) \
+      F(isfinite, tp::isfinite(x)) F(signbit, tp::signbit(x))
+#define TP_DEFINE_ARITHMETIC(name, expression) \
+  struct binary_##name {                       \
+    template <class X>                         \
+    static TP_METHOD X apply(X x, X y) {       \
+      return expression;                       \
+    }                                          \
+  };
+#define TP_DEFINE_COMPARISON(name, expression) \
+  TP_DEFINE_ARITHMETIC(name, tp::where(expression, X(1), X(0)))
+#define TP_DEFINE_QUESTION(name, expression)     \
+  struct unary_##name {                          \
+    template <class X>                           \
+    static TP_METHOD X apply(X x) {              \
+      return tp::where(expression, X(1), X(0));  \
+    }                                            \
+  };
+struct unary_neg {
+  template <class X>
+  static TP_METHOD X apply(X x) {
+    return -x;
+  }
+};
+TP_ARITHMETIC_LIST(TP_DEFINE_ARITHMETIC)
+TP_COMPARISON_LIST(TP_DEFINE_COMPARISON)
+TP_QUESTION_LIST(TP_DEFINE_QUESTION)
+
 #define TP_LIST_UNARY(name) \
   {#name, 1, unary_loop<float, unary_##name>, unary_loop<double, unary_##name>},
 #define TP_LIST_BINARY(name) \
   {#name, 2, binary_loop<float, binary_##name>, binary_loop<double, binary_##name>},
-const ElementwiseFunction functions[] = {TP_UNARY_LIST(TP_LIST_UNARY)
-                                             TP_BINARY_LIST(TP_LIST_BINARY)};
+#define TP_LIST_UNARY_OF(name, expression) TP_LIST_UNARY(name)
+#define TP_LIST_BINARY_OF(name, expression) TP_LIST_BINARY(name)
+const ElementwiseFunction functions[] = {
+    TP_UNARY_LIST(TP_LIST_UNARY) TP_BINARY_LIST(TP_LIST_BINARY) TP_LIST_UNARY(neg)
+        TP_ARITHMETIC_LIST(TP_LIST_BINARY_OF) TP_COMPARISON_LIST(TP_LIST_BINARY_OF)
+            TP_QUESTION_LIST(TP_LIST_UNARY_OF){"where", 3, where_loop<float>, where_loop<double>}};
 
 #define TP_STRING(x) #x
 #define TP_NAME_OF(x) TP_STRING(x)

@@ -119,6 +119,27 @@ def binary(name: str, a: Array, b: Array, out: Array | None = None, /) -> Array:
 def philox(seed: Array | int, offset: Array | int, index: Array, /) -> NDArray[np.uint64]:
     """Words 0 and 1 (low, high) of Philox4x32-10 at each index: counter (index, offset), key seed."""
 
+class ElementProgram:
+    """A scalar program over float arrays, run block by block on all threads.
+
+    `dtype` is float32 or float64; `inputs` has a letter for each array, `f` for that dtype and `?` for bool. A step is the
+    name of one of ELEMENT_FUNCTIONS and its operands, numbers in the sequence of inputs, constants, steps. The last step
+    is the result, bool if `is_bool`. At most 12 inputs and 250 values in all.
+    """
+
+    def __init__(
+        self,
+        dtype: np.dtype[Any],
+        inputs: str,
+        constants: tuple[float, ...],
+        steps: tuple[tuple[str | int, ...], ...],
+        is_bool: bool,
+    ) -> None: ...
+    def __call__(self, *arrays: Array | None) -> Array:
+        """The result of as many arrays as there are inputs, which broadcast; an array more is `out`."""
+
+ELEMENT_FUNCTIONS: dict[str, int]
+"""The functions of element programs and how many operands each takes."""
 ELEMENTWISE_ISAS: tuple[str, ...]
 HEADERS_DIGEST: str
 

@@ -1,4 +1,4 @@
-"""Recorded scalar programs as NumPy functions: one array call an instruction.
+"""Recorded scalar programs as functions of arrays: native ones (`native_code`), else one NumPy call an instruction.
 
 The generated text of gelu's program:
 
@@ -27,6 +27,7 @@ from tensorplay.core import layout
 from tensorplay.core.dtypes import DType
 from tensorplay.ops import arrays
 from tensorplay.ops.expression import Constant, Input, Program, Step
+from tensorplay.ops.native_code import native_program
 from tensorplay.ops.quiet import quiet
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -37,16 +38,28 @@ _BLOCK = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The NumPy forms of a program."""
+    """The array functions of a program. A native one takes care of blocks, threads and warnings itself."""
 
     inputs: tuple[str, ...]
     fresh: Callable[..., Any]
     into: Callable[..., None]
-    source: str
     step_count: int
+    native: _C.ElementProgram | None = None
 
 
 def compile_program(program: Program) -> Kernels:
+    """Return the array functions of a program."""
+    native = native_program(program)
+    if native is None:
+        return _compile_numpy(program)
+
+    def into(out: Array, *arrays: Array) -> None:
+        native(*arrays, out)
+
+    return Kernels(program.inputs, native, into, program.step_count, native)
+
+
+def _compile_numpy(program: Program) -> Kernels:
     """Generate and compile the NumPy functions of a program."""
     namespace: dict[str, object] = {"copyto": np.copyto}
     names: list[str] = []
@@ -87,7 +100,7 @@ def compile_program(program: Program) -> Kernels:
     fresh, into = namespace["fresh"], namespace["into"]
     assert callable(fresh)  # noqa: S101
     assert callable(into)  # noqa: S101
-    return Kernels(tuple(inputs), fresh, into, source, len(lines))
+    return Kernels(tuple(inputs), fresh, into, len(lines))
 
 
 def _function(program: Program, step: Step) -> Callable[..., Any]:
@@ -145,6 +158,9 @@ def run(
         if any(not each.flags.c_contiguous for each in operands):
             strides = _result_strides(shape, operands)
         out = allocate(shape, strides, dtype)
+    if kernels.native is not None:
+        kernels.native(*inputs, out)
+        return out
     inputs = [each if each.ndim else each.reshape(1) for each in inputs]
     if not shape:
         quiet(kernels.into, out.reshape(1), *inputs)

@@ -140,7 +140,11 @@ def test_results_do_not_depend_on_threads(threads):
         (lambda: _C.unary("exp", np.ones(2, ">f8")), TypeError, "got dtype"),
         (lambda: _C.unary("exp", 1.0), TypeError, "expected arrays, got float"),
         (lambda: _C.unary("exp"), TypeError, "expected a name, 1 arrays"),
-        (lambda: _C.binary("pow", np.ones(2), np.ones(2, np.float32)), TypeError, "one dtype"),
+        (
+            lambda: _C.binary("pow", np.ones(2), np.ones(2, np.float32)),
+            TypeError,
+            "float64 for operand 1",
+        ),
         (lambda: _C.unary("exp", np.ones(2), np.ones(3)), ValueError, "result's shape"),
         (
             lambda: _C.unary("exp", np.ones(2), np.ones(2, np.float32)),

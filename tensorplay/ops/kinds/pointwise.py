@@ -337,6 +337,8 @@ class Pointwise(Kind):
     ) -> Any:  # noqa: ANN401  # an array
         """Small contiguous operands: NumPy broadcasts them, and gives a contiguous result."""
         try:
+            if kernels.native is not None:
+                return kernels.native(*inputs, out)
             if out is None:
                 return quiet(kernels.fresh, *inputs)
             quiet(kernels.into, out, *inputs)
