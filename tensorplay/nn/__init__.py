@@ -38,6 +38,7 @@ from tensorplay.nn.loss import (
     SmoothL1Loss,
 )
 from tensorplay.nn.module import Module
+from tensorplay.nn.multihead_attention import MultiheadAttention
 from tensorplay.nn.normalization import LayerNorm
 from tensorplay.nn.parameter import Parameter
 from tensorplay.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
@@ -46,6 +47,13 @@ from tensorplay.nn.rnn import GRU, LSTM, RNN, RNNBase
 from tensorplay.nn.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from tensorplay.nn.sparse import Embedding
 from tensorplay.nn.state import IncompatibleKeys, StateError
+from tensorplay.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "ELU",
@@ -79,6 +87,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "Parameter",
     "ParameterList",
@@ -95,6 +104,11 @@ __all__ = [
     "Softplus",
     "StateError",
     "Tanh",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
     "functional",
     "init",

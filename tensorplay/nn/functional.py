@@ -49,6 +49,7 @@ from tensorplay.functions import (
     softsign,
     tanh,
 )
+from tensorplay.nn.heads import multi_head_attention_forward
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
@@ -77,6 +78,7 @@ __all__ = [
     "max_pool2d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "one_hot",
     "pad",
