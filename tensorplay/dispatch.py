@@ -173,6 +173,26 @@ def _asked_first(modes: tuple[Mode, ...]) -> FunctionMode | None:
     return None
 
 
+def innermost_transform() -> OperatorMode | None:
+    """The innermost transform, where no function mode stands inside of it."""
+    for mode in reversed(_modes.get()):
+        if isinstance(mode, FunctionMode):
+            return None
+        if isinstance(mode, OperatorMode) and mode.is_transform:
+            return mode
+    return None
+
+
+@contextmanager
+def below(mode: Mode) -> Iterator[None]:
+    """Switch a mode off inside a `with` block, as while it handles a call."""
+    token = _modes.set(_below(_modes.get(), mode))
+    try:
+        yield
+    finally:
+        _modes.reset(token)
+
+
 def refuse_data(tensor: Tensor, what: str) -> None:
     """Let the modes say why a tensor has no data."""
     for mode in reversed(_modes.get()):

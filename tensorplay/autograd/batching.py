@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from tensorplay import dispatch
+from tensorplay.autograd.function import FunctionTransform
+from tensorplay.autograd.function_batches import apply_to_batch
 from tensorplay.autograd.record import record_call
 from tensorplay.autograd.saved import alias
 from tensorplay.core.errors import BatchError, DataNeededError
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tensorplay._C import Storage
+    from tensorplay.autograd.function import Function, FunctionContext
     from tensorplay.ops.registry import Operator
     from tensorplay.ops.signature import Values
 
@@ -63,10 +66,8 @@ class BatchWarning(UserWarning):
     """An operator has no batching rule: its samples are computed one after the other."""
 
 
-class BatchLevel(dispatch.OperatorMode):
+class BatchLevel(FunctionTransform):
     """Computes all calls and writes inside it for a batch of `size` samples."""
-
-    is_transform = True
 
     def __init__(self, size: int, randomness: Randomness = "error") -> None:
         """Start without samples."""
@@ -178,6 +179,17 @@ class BatchLevel(dispatch.OperatorMode):
         if rule is None:
             raise BatchError(f"vmap: {operator.name} has no batching rule")
         return self.sample(rule(operator, values, values, self.size))
+
+    def apply_function(
+        self, function: type[Function], args: tuple[Any, ...]
+    ) -> tuple[Any, FunctionContext]:
+        """Apply a `Function` to samples (see `function_batches`)."""
+        return apply_to_batch(self, function, args)
+
+    def inside(self, value: Any) -> Any:  # noqa: ANN401  # a tensor or another value
+        """What a sample carries; other values themselves."""
+        found = self.carried(value) if isinstance(value, Tensor) else None
+        return value if found is None else found
 
     # ---- writes
 

@@ -15,7 +15,7 @@ computes a call below itself, asks the operator for its tangent (`Operator.jvp`)
 memory and layout, because autograd keeps twins of tensors. Levels nest: the inner one computes its
 tangents through the outer one, each knows its own only. Autograd lies below, so tangents can be
 differentiated in reverse mode, and a backward pass in forward mode. A `Function`, whose backward
-pass is written by hand, refuses tangents.
+pass is written by hand, needs a `jvp` for tangents.
 
 [Note: tangents and memory] The tangent of a memory is a value. A write through a view replaces it by
 the inverse scatters of the view's steps, and other views are made again from it. So a tangent that
@@ -31,7 +31,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from tensorplay import dispatch
 from tensorplay._C import Storage
-from tensorplay.autograd.function import Function, TangentMode
+from tensorplay.autograd.function import Function, FunctionTransform, call_function
 from tensorplay.autograd.record import OperatorNode
 from tensorplay.core.errors import (
     ArgumentError,
@@ -47,6 +47,7 @@ from tensorplay.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tensorplay.autograd.function import FunctionContext
     from tensorplay.core.dtypes import DType
     from tensorplay.ops.registry import Operator
     from tensorplay.ops.signature import Values
@@ -72,10 +73,8 @@ class Memory:
         self.tangents = {layout: tangent}
 
 
-class DualLevel(TangentMode):
+class DualLevel(FunctionTransform):
     """Computes the tangents of all calls and writes inside it."""
-
-    is_transform = True
 
     def __init__(self) -> None:
         """Start without tangents."""
@@ -159,14 +158,48 @@ class DualLevel(TangentMode):
             memory.tangents[_layout(tensor)] = known
         return known
 
-    def check_function(self, function: type[Function], args: tuple[Any, ...]) -> None:
-        """Refuse tangents: a `Function` says how gradients pass through it, not how tangents do."""
-        for each in args:
-            if isinstance(each, Tensor) and self.tangent_of(each) is not None:
-                raise NotDifferentiableError(
-                    f"{function.__name__} is a Function with a backward pass written by hand, so it has "
-                    "no forward mode; write it with operators, or use reverse mode"
-                )
+    def apply_function(
+        self, function: type[Function], args: tuple[Any, ...]
+    ) -> tuple[Any, FunctionContext]:
+        """Apply a `Function` below this level, and its ``jvp`` to the tangents."""
+        tangents = [self.tangent_of(each) if isinstance(each, Tensor) else None for each in args]
+        outcome, ctx = call_function(function, args)
+        if all(each is None for each in tangents):
+            return outcome, ctx
+        if function.jvp is Function.jvp:
+            raise NotDifferentiableError(
+                f"{function.__name__} is a Function with a backward pass written by hand, and no "
+                "forward mode; give it jvp(ctx, *tangents), write it with operators, or use reverse "
+                "mode"
+            )
+        if ctx._materialize:  # noqa: SLF001 - the context is this call's own
+            tangents = [
+                _zeros(each)
+                if tangent is None and isinstance(each, Tensor) and each.dtype.is_differentiable
+                else tangent
+                for each, tangent in zip(args, tangents, strict=True)
+            ]
+        ctx._for_forward = ctx._forward_saved  # noqa: SLF001
+        try:
+            found = function.jvp(ctx, *tangents)
+        finally:
+            ctx._for_forward = None  # noqa: SLF001
+        outputs = outcome if isinstance(outcome, tuple) else (outcome,)
+        given = found if isinstance(found, tuple) else (found,)
+        if len(given) != len(outputs):
+            raise GradientError(
+                f"{function.__name__}.jvp returned {len(given)} tangents for {len(outputs)} outputs"
+            )
+        constant = {id(each) for each in ctx._constant}  # noqa: SLF001
+        dirty = {id(each) for each in ctx._dirty}  # noqa: SLF001
+        for output, tangent in zip(outputs, given, strict=True):
+            if not isinstance(output, Tensor) or tangent is None or id(output) in constant:
+                continue
+            if id(output) in dirty or self._memories.get(_storage(output)) is None:
+                self.start(output, _conform(output, tangent))
+            else:
+                self._note(output, _conform(output, tangent))
+        return outcome, ctx
 
     def start(self, tensor: Tensor, tangent: Tensor) -> None:
         """Let `tangent` be that of the whole of a tensor's memory."""

@@ -19,7 +19,7 @@ tensor(12.)
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorplay import dispatch
 from tensorplay.autograd.grad_mode import is_grad_enabled, no_grad
@@ -48,23 +48,27 @@ class FunctionContext:
         self._to_save: tuple[Tensor | None, ...] = ()
         self._saved: tuple[SavedTensor | None, ...] | None = ()
         self._node: Node | None = None
+        self._for_forward: tuple[Tensor | None, ...] | None = None
+        self._forward_saved: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
         self._materialize = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs, outputs or intermediate tensors; in-place changes to them are noticed."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise ArgumentError(
-                    f"save_for_backward takes tensors, not {type(tensor).__name__}; set other "
-                    "values as attributes of ctx"
-                )
+        _check_saved("save_for_backward", tensors)
         self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `jvp`, which finds them as `saved_tensors`."""
+        _check_saved("save_for_forward", tensors)
+        self._forward_saved = tensors
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors of `save_for_backward`, in order."""
+        """The tensors of `save_for_backward`, in order; in `jvp` those of `save_for_forward`."""
+        if self._for_forward is not None:
+            return self._for_forward
         if self._node is None:
             return self._to_save
         if self._saved is None:
@@ -83,6 +87,15 @@ class FunctionContext:
     def set_materialize_grads(self, value: bool) -> None:
         """Say whether `backward` gets zeros (the default) or None for outputs nobody used."""
         self._materialize = value
+
+
+def _check_saved(name: str, tensors: tuple[object, ...]) -> None:
+    for tensor in tensors:
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise ArgumentError(
+                f"{name} takes tensors, not {type(tensor).__name__}; set other values as attributes "
+                "of ctx"
+            )
 
 
 class FunctionNode(Node):
@@ -135,6 +148,9 @@ class Function:
     takes no ``ctx`` and ``setup_context(ctx, inputs, output)`` fills it. Call ``apply``.
     """
 
+    generate_vmap_rule = False
+    """Part of PyTorch's interface; a batching rule is generated wherever there is no `vmap`."""
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - subclasses say which
         """Compute the outputs: a tensor, or a tuple that may hold other values too."""
@@ -152,6 +168,22 @@ class Function:
         del ctx, grads
         raise NotDifferentiableError("this Function defines no backward(ctx, *grads)")
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:  # noqa: ANN401 - tensors or None
+        """Map tangents of the inputs to tangents of the outputs, for forward mode."""
+        del ctx, tangents
+        raise NotDifferentiableError("this Function defines no jvp(ctx, *tangents)")
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:  # noqa: ANN401
+        """Compute a batch: return the outputs and where each has the batch (`in_dims` says it of `args`).
+
+        Without it, `forward`, `backward` and `jvp` are run on samples, as if they were written
+        inside of the function that is vmapped.
+        """
+        del info, in_dims, args
+        raise NotImplementedError("this Function defines no vmap(info, in_dims, *args)")
+
     @classmethod
     def apply(cls, *args: Any) -> Any:  # noqa: ANN401 - what forward returns
         """Run ``forward`` and remember how gradients pass through it."""
@@ -159,36 +191,71 @@ class Function:
 
     @classmethod
     def _apply(cls, *args: Any) -> Any:  # noqa: ANN401 - as apply
-        for mode in dispatch.current_modes():
-            if isinstance(mode, TangentMode):
-                mode.check_function(cls, args)
-        edges: tuple[Edge | None, ...] = ()
-        if is_grad_enabled():
-            edges = tuple(gradient_edge(a) if isinstance(a, Tensor) else None for a in args)
-        recording = any(edge is not None for edge in edges)
-        needs = tuple(e is not None for e in edges) if recording else (False,) * len(args)
-        ctx = FunctionContext(needs)
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                outcome = cls.forward(ctx, *args)
-            else:
-                outcome = cls.forward(*args)
-                cls.setup_context(ctx, args, outcome)
-        if not recording:
-            return outcome
-        single = not isinstance(outcome, tuple)
-        outputs = _record(
-            FunctionNode(edges, cls, ctx), ctx, args, (outcome,) if single else outcome
-        )
-        return outputs[0] if single else outputs
+        return call_function(cls, args)[0]
 
 
-class TangentMode(dispatch.OperatorMode):
-    """A mode of forward differentiation, which is asked before a `Function` runs."""
+class VmapInfo(NamedTuple):
+    """What a `Function` is told about a batch."""
 
-    def check_function(self, function: type[Function], args: tuple[Any, ...]) -> None:
-        """Refuse a call whose arguments have tangents."""
+    batch_size: int
+    randomness: str
+
+
+class FunctionTransform(dispatch.OperatorMode):
+    """A transform, which also says what becomes of a `Function`."""
+
+    is_transform = True
+
+    def apply_function(
+        self, function: type[Function], args: tuple[Any, ...]
+    ) -> tuple[Any, FunctionContext]:
+        """Return what `function.apply(*args)` returns under this transform, and its context."""
         raise NotImplementedError
+
+
+def call_function(function: type[Function], args: tuple[Any, ...]) -> tuple[Any, FunctionContext]:
+    """Apply a `Function` below the modes that are being handled; return its context, too."""
+    mode = dispatch.innermost_transform()
+    if isinstance(mode, FunctionTransform):
+        with dispatch.below(mode):
+            return mode.apply_function(function, args)
+    outcome, ctx = run_forward(function, args)
+    return record_function(function, args, outcome, ctx), ctx
+
+
+def run_forward(function: type[Function], args: tuple[Any, ...]) -> tuple[Any, FunctionContext]:
+    """Run ``forward`` without recording."""
+    ctx = FunctionContext(wanted_gradients(args))
+    with no_grad():
+        if function.setup_context is Function.setup_context:
+            return function.forward(ctx, *args), ctx
+        outcome = function.forward(*args)
+        function.setup_context(ctx, args, outcome)
+        return outcome, ctx
+
+
+def wanted_gradients(args: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Which arguments want a gradient of the call that is made."""
+    if not is_grad_enabled():
+        return (False,) * len(args)
+    return tuple(isinstance(a, Tensor) and gradient_edge(a) is not None for a in args)
+
+
+def record_function(
+    function: type[Function],
+    args: tuple[Any, ...],
+    outcome: Any,  # noqa: ANN401 - what forward returns
+    ctx: FunctionContext,
+) -> Any:  # noqa: ANN401 - the same with a history
+    """Give the outputs of ``forward`` their history, where a gradient can flow."""
+    if not any(ctx.needs_input_grad):
+        return outcome
+    edges = tuple(gradient_edge(a) if isinstance(a, Tensor) else None for a in args)
+    single = not isinstance(outcome, tuple)
+    outputs = _record(
+        FunctionNode(edges, function, ctx), ctx, args, (outcome,) if single else outcome
+    )
+    return outputs[0] if single else outputs
 
 
 def _record(

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from tensorplay.autograd.batching import carried_outside
+from tensorplay.autograd.batching import BatchLevel, carried_outside
 from tensorplay.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tensorplay.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from tensorplay.autograd.gradients import grad
 from tensorplay.core.errors import ArgumentError, ArgumentValueError, GradientError, ShapeError
-from tensorplay.functions import cat, ones_like, stack, zeros, zeros_like
+from tensorplay.functions import cat, eye, ones_like, stack, zeros, zeros_like
 from tensorplay.ops.registry import tp as operators
 from tensorplay.tensor import Tensor
 
@@ -139,7 +139,7 @@ def jacobian(
     inputs: OneOrMore,
     create_graph: bool = False,
     strict: bool = False,
-    *,
+    vectorize: bool = False,
     strategy: Strategy = "reverse-mode",
 ) -> Any:  # noqa: ANN401 - a tensor, or tuples of them
     """Return the derivative of each result by each input: tensors of shape ``result + input``.
@@ -147,16 +147,26 @@ def jacobian(
     A tensor for one input and one result, a tuple for several of one of them, for several of both a
     tuple (over results) of tuples (over inputs). ``strategy`` says whether it is computed by rows,
     one backward pass an element of the results, or by columns (``"forward-mode"``), one run of
-    ``func`` an element of the inputs.
+    ``func`` an element of the inputs. With ``vectorize``, all rows (or columns) are computed at once,
+    as by `tensorplay.func.vmap`; ``strict`` can't be had with it.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ArgumentValueError(
             f"jacobian: strategy is 'reverse-mode' or 'forward-mode', not {strategy!r}"
         )
+    if vectorize and strict:
+        raise ArgumentValueError(
+            "jacobian: strict=True asks for each row by itself; use vectorize=False with it"
+        )
     given, single = _tuple("jacobian", "inputs", inputs)
     by_rows = strategy == "reverse-mode"
-    compute = _jacobian_by_rows if by_rows else _jacobian_by_columns
-    rows, one = compute(func, given, create_graph=create_graph, strict=strict)
+    compute: Any
+    if vectorize:
+        compute = _all_rows if by_rows else _all_columns
+        rows, one = compute(func, given, create_graph=create_graph)
+    else:
+        compute = _jacobian_by_rows if by_rows else _jacobian_by_columns
+        rows, one = compute(func, given, create_graph=create_graph, strict=strict)
     finished = tuple(_finish(row, create_graph, single=single) for row in rows)
     return finished[0] if one else finished
 
@@ -166,7 +176,7 @@ def hessian(
     inputs: OneOrMore,
     create_graph: bool = False,
     strict: bool = False,
-    *,
+    vectorize: bool = False,
     outer_jacobian_strategy: Strategy = "reverse-mode",
 ) -> Any:  # noqa: ANN401 - as jacobian
     """Return the second derivatives of a function of one number, as `jacobian` of its gradient."""
@@ -179,7 +189,7 @@ def hessian(
             found = _reverse("hessian", (output,), inner, None, create_graph=True, strict=strict)
         return found[0] if single else found
 
-    return jacobian(gradient, inputs, create_graph, strict, strategy=outer_jacobian_strategy)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def _jacobian_by_rows(
@@ -230,6 +240,67 @@ def _jacobian_by_columns(
                 block = block.reshape((point.numel(), output.numel())).t()
                 blocks[number].append(block.reshape((*output.shape, *point.shape)))
     return [tuple(block) for block in blocks], one
+
+
+def _all_rows(
+    func: Callable[..., Any], given: Tensors, *, create_graph: bool
+) -> tuple[list[Tensors], bool]:
+    """One backward pass for each result, with a batch of gradients."""
+    with enable_grad():
+        points = _points(given, create_graph=create_graph)
+        outputs, one = _outputs("jacobian", func(*points))
+        blocks: list[Tensors] = []
+        for output in outputs:
+            level = BatchLevel(output.numel(), "same")
+            with level:
+                seed = level.sample(_all_directions(output))
+                found = _reverse(
+                    "jacobian",
+                    (output,),
+                    points,
+                    (seed,),
+                    create_graph=create_graph,
+                    strict=False,
+                    retain=True,
+                )
+            blocks.append(
+                tuple(
+                    level.whole(each).reshape((*output.shape, *point.shape))
+                    for each, point in zip(found, points, strict=True)
+                )
+            )
+    return blocks, one
+
+
+def _all_columns(
+    func: Callable[..., Any], given: Tensors, *, create_graph: bool
+) -> tuple[list[Tensors], bool]:
+    """One run in forward mode for each input, with a batch of tangents."""
+    with set_grad_enabled(create_graph):
+        points = given if create_graph else tuple(each.detach() for each in given)
+        blocks: list[list[Tensor]] = []
+        one = True
+        for i, point in enumerate(points):
+            level = BatchLevel(point.numel())
+            with level:
+                seed = level.sample(_all_directions(point))
+                directions = tuple(seed if j == i else None for j in range(len(points)))
+                _, tangents, one = _forward("jacobian", func, points, directions, strict=False)
+            blocks.append(
+                [
+                    level.whole(each).movedim(0, -1).reshape((*each.shape, *point.shape))
+                    for each in tangents
+                ]
+            )
+    return [tuple(column) for column in zip(*blocks, strict=True)], one
+
+
+def _all_directions(tensor: Tensor) -> Tensor:
+    """The directions in which one element of a tensor changes, as a batch."""
+    size = tensor.numel()
+    with no_grad():
+        directions: Tensor = eye(size, dtype=tensor.dtype).reshape((size, *tensor.shape))
+    return directions
 
 
 def basis(tensor: Tensor) -> list[Tensor]:

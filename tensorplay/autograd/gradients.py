@@ -10,16 +10,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from tensorplay import _C, dispatch
+from tensorplay.autograd.batching import BatchLevel
 from tensorplay.autograd.engine import edge_key, propagate
 from tensorplay.autograd.grad_mode import set_grad_enabled
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.tensor_state import accumulate_grad, gradient_edge
-from tensorplay.core.errors import ArgumentError, GradientError, ShapeError
+from tensorplay.core.errors import ArgumentError, ArgumentValueError, GradientError, ShapeError
 from tensorplay.functions import ones_like, zeros_like
 from tensorplay.tensor import Tensor
 
@@ -37,6 +38,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: Literal[False] | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]: ...
 @overload
@@ -47,6 +49,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]: ...
 def grad(
@@ -56,6 +59,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of the sum of ``outputs · grad_outputs`` by each of ``inputs``.
@@ -65,6 +69,8 @@ def grad(
     - ``create_graph``: record the pass itself, so that its results can be differentiated.
     - ``allow_unused``: give None for an input that the outputs do not depend on, instead of an
       error; ``materialize_grads`` gives zeros.
+    - ``is_grads_batched``: ``grad_outputs`` hold a batch of gradients as their first dimension, and so
+      do the results: one backward pass computes all of them (see `tensorplay.func.vmap`).
 
     No ``.grad`` is touched.
     """
@@ -73,6 +79,7 @@ def grad(
         "retain_graph": retain_graph,
         "create_graph": create_graph,
         "allow_unused": allow_unused,
+        "is_grads_batched": is_grads_batched,
         "materialize_grads": materialize_grads,
     }
     given = {
@@ -88,8 +95,19 @@ def _grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
+    if is_grads_batched:
+        return _batch_of_grads(
+            outputs,
+            inputs,
+            grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
     wanted = _tensors(inputs, "inputs")
     edges = []
     for i, tensor in enumerate(wanted):
@@ -118,6 +136,27 @@ def _grad(
                 "materialize_grads=True zeros"
             )
     return tuple(results)
+
+
+def _batch_of_grads(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None,
+    **options: Any,  # those of _grad
+) -> tuple[Tensor | None, ...]:
+    """One backward pass whose gradients are samples of a batch."""
+    seeds = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    sizes = [each.shape[0] if each.ndim else -1 for each in seeds if each is not None]
+    if not sizes or -1 in sizes or len(set(sizes)) != 1:
+        raise ArgumentValueError(
+            "grad: with is_grads_batched=True, grad_outputs hold the same number of gradients as their "
+            f"first dimension, found shapes {[None if s is None else tuple(s.shape) for s in seeds]}"
+        )
+    level = BatchLevel(sizes[0], "same")
+    with level:
+        samples = [None if each is None else level.sample(each) for each in seeds]
+        found = _grad(outputs, inputs, samples, **options)
+    return tuple(None if each is None else level.whole(each) for each in found)
 
 
 def backward(

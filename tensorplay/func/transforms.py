@@ -230,16 +230,14 @@ def finished(tree: Any) -> Any:  # noqa: ANN401 - any tree
 
 def _outermost(value: Any) -> Any:  # noqa: ANN401 - any leaf
     """Return a result of the outermost transform, without a history that nobody can ask for."""
-    if not isinstance(value, Tensor) or not value.requires_grad:
+    if not isinstance(value, Tensor) or not any(each.requires_grad for each in _in_batches(value)):
         return value
     return value if autograd.is_grad_enabled() and leads_outside([value]) else value.detach()
 
 
 def leads_outside(tensors: Sequence[Tensor]) -> bool:
-    """Whether gradients of these tensors flow to a leaf that is no point, or out of a batch."""
-    if any(_has_history_outside(each) for each in tensors):
-        return True
-    edges = [gradient_edge(each) for each in tensors]
+    """Whether gradients of these tensors flow to a leaf that is no point, inside a batch or out of it."""
+    edges = [gradient_edge(each) for tensor in tensors for each in _in_batches(tensor)]
     seen: set[int] = set()
     while edges:
         edge = edges.pop()
@@ -254,14 +252,14 @@ def leads_outside(tensors: Sequence[Tensor]) -> bool:
     return False
 
 
-def _has_history_outside(tensor: Tensor) -> bool:
-    """Whether a sample of a batch carries a tensor with a history."""
+def _in_batches(tensor: Tensor) -> list[Tensor]:
+    """A tensor and, where it is a sample of a batch, what it carries, which may be a sample in turn."""
+    found = [tensor]
     carried = carried_outside(tensor)
     while carried is not None:
-        if carried.requires_grad:
-            return True
+        found.append(carried)
         carried = carried_outside(carried)
-    return False
+    return found
 
 
 def check_shapes(name: str, what: str, found: Sequence[Tensor], expected: Sequence[Tensor]) -> None:

@@ -10,10 +10,13 @@ import tensorplay as tp
 from tensorplay.autograd import Function, grad, gradcheck, gradgradcheck, once_differentiable
 from tensorplay.core.errors import (
     ArgumentError,
+    BatchError,
     GradientError,
     NotDifferentiableError,
     VersionError,
 )
+from tensorplay.func import grad as func_grad
+from tensorplay.func import hessian, jacrev, jvp, vmap
 
 
 def leaf(values, dtype="float32"):
@@ -282,3 +285,92 @@ def test_gradients_of_broadcast_shapes_are_summed():
     x = leaf(2.0)
     Spread.apply(x).sum().backward()
     expect(x.grad, 3.0, "float32")
+
+
+# ---- forward mode and batches ---------------------------------------------------------------------------
+
+
+class Scaled(Function):
+    """x³w, with everything written by hand, times `factor`, so that it can be told from operators."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        ctx.save_for_forward(w, x)
+        return x * x * x * w
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        first = 3 * x * x * w * grad * Scaled.factor if ctx.needs_input_grad[0] else None
+        return first, x**3 * grad * Scaled.factor
+
+    @staticmethod
+    def jvp(ctx, x_tangent, w_tangent):
+        w, x = ctx.saved_tensors
+        return (3 * x * x * w * x_tangent + x**3 * w_tangent) * Scaled.factor
+
+
+def test_jvp_and_vmap_of_a_function(monkeypatch):
+    x = tp.arange(12.0, dtype=tp.float64).reshape(4, 3) / 10 - 0.4
+    w = tp.tensor([1.0, -2.0, 0.5], dtype=tp.float64)
+    for transform in (
+        lambda f: jvp(f, (x, w), (x, w))[1],
+        lambda f: jvp(lambda x: f(x, w), (x,), (x,))[1],
+        lambda f: vmap(f, (0, None))(x, w),
+        lambda f: vmap(func_grad(lambda x: f(x, w).sum()))(x),
+        lambda f: func_grad(lambda w: vmap(f, (0, None))(x, w).sum())(w),
+        lambda f: jvp(lambda w: vmap(f, (0, None))(x, w), (w,), (w,))[1],
+        lambda f: vmap(lambda x: jvp(lambda x: f(x, w), (x,), (x,))[1])(x),
+        lambda f: vmap(jacrev(lambda x: f(x, w)))(x),
+        lambda f: vmap(hessian(lambda x: f(x, w).sum()))(x),
+        lambda f: func_grad(lambda w: vmap(func_grad(lambda x: f(x, w).sum()))(x).pow(2).sum())(w),
+    ):
+        found, expected = transform(Scaled.apply), transform(lambda x, w: x * x * x * w)
+        assert found.shape == expected.shape
+        assert tp.allclose(found, expected)
+    monkeypatch.setattr(Scaled, "factor", 2.0)
+    assert tp.allclose(vmap(func_grad(lambda x: Scaled.apply(x, w).sum()))(x), 6 * x * x * w)
+    assert tp.allclose(jvp(Scaled.apply, (x, w), (x, w))[1], 8 * x**3 * w)
+
+
+def test_a_function_with_a_vmap_of_its_own():
+    seen = []
+
+    class Doubled(Function):
+        @staticmethod
+        def forward(x):
+            return tp.from_numpy(x.numpy() * 2)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            seen.append((info.batch_size, info.randomness, in_dims))
+            return Doubled.apply(x), 0
+
+    x = tp.ones(4, 3)
+    assert tp.equal(vmap(Doubled.apply)(x), x * 2)
+    assert tp.equal(vmap(func_grad(lambda x: Doubled.apply(x).pow(2).sum()))(x), x * 8)
+    assert seen == [(4, "error", (0,))] * 2
+    y = x.clone().requires_grad_()
+    vmap(Doubled.apply)(y).sum().backward()
+    assert tp.equal(y.grad, x * 2)
+
+
+def test_a_function_that_leaves_the_batch_is_refused():
+    class Leaves(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return tp.from_numpy(x.numpy())
+
+    with pytest.raises(BatchError, match=r"numpy\(\)"):
+        vmap(Leaves.apply)(tp.ones(2, 3))

@@ -128,3 +128,55 @@ def test_errors():
     with pytest.raises(ArgumentValueError, match="strategy"):
         functional.jacobian(lambda x: x, X, strategy="both")
     assert not tp.dispatch.current_modes()
+
+
+# ---- all rows or columns at once -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_vectorized_jacobians(strategy):
+    a = tp.tensor([0.5, -1.0, 2.0], dtype=tp.float64)
+    b = tp.tensor([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3]], dtype=tp.float64)
+
+    def function(a, b):
+        return (b @ a).sin(), a.sum() * b, tp.ones(2, dtype=tp.float64)
+
+    expected = functional.jacobian(function, (a, b))
+    found = functional.jacobian(function, (a, b), vectorize=True, strategy=strategy)
+    for row, other in zip(found, expected, strict=True):
+        for x, y in zip(row, other, strict=True):
+            assert x.shape == y.shape
+            assert tp.allclose(x, y)
+    a.requires_grad_()
+    kept = functional.jacobian(
+        lambda a: a.sin() * a.sum(), a, create_graph=True, vectorize=True, strategy=strategy
+    )
+    (second,) = tp.autograd.grad(kept.sum(), a)
+    again = functional.jacobian(lambda a: a.sin() * a.sum(), a, create_graph=True)
+    assert tp.allclose(second, tp.autograd.grad(again.sum(), a)[0])
+    found = functional.hessian(
+        lambda a: (a**3).sum() * a.prod(), a, vectorize=True, outer_jacobian_strategy=strategy
+    )
+    assert tp.allclose(found, functional.hessian(lambda a: (a**3).sum() * a.prod(), a))
+
+
+def test_vectorize_and_strict_exclude_each_other():
+    with pytest.raises(ArgumentValueError, match="vectorize=False"):
+        functional.jacobian(lambda x: x, tp.ones(2), strict=True, vectorize=True)
+
+
+def test_a_batch_of_gradients():
+    x = tp.tensor([0.5, -1.0, 2.0], dtype=tp.float64, requires_grad=True)
+    w = tp.ones(3, dtype=tp.float64, requires_grad=True)
+    y, z = (x * w).sin(), x.sum()
+    rows = tp.eye(3, dtype=tp.float64)
+    (found,) = tp.autograd.grad(y, x, rows, retain_graph=True, is_grads_batched=True)
+    assert tp.allclose(found, (x.cos()).diag())
+    both = tp.autograd.grad(
+        [y, z], [x, w], [rows, tp.ones(3, dtype=tp.float64)], create_graph=True,
+        is_grads_batched=True,
+    )  # fmt: skip
+    assert tp.allclose(both[0], x.cos().diag() + 1)
+    assert tp.autograd.grad(both[1].sum(), x)[0].shape == (3,)
+    with pytest.raises(ArgumentValueError, match="first dimension"):
+        tp.autograd.grad(x.sum(), x, tp.tensor(1.0), is_grads_batched=True)
