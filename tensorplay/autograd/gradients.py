@@ -142,7 +142,7 @@ def _batch_of_grads(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
     grad_outputs: Tensor | Sequence[Tensor | None] | None,
-    **options: Any,  # those of _grad
+    **options: bool | None,
 ) -> tuple[Tensor | None, ...]:
     """One backward pass whose gradients are samples of a batch."""
     seeds = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
@@ -155,7 +155,8 @@ def _batch_of_grads(
     level = BatchLevel(sizes[0], "same")
     with level:
         samples = [None if each is None else level.sample(each) for each in seeds]
-        found = _grad(outputs, inputs, samples, **options)
+        chosen: Any = options  # those of _grad
+        found = _grad(outputs, inputs, samples, **chosen)
     return tuple(None if each is None else level.whole(each) for each in found)
 
 
