@@ -176,8 +176,9 @@ int dispatcher_init(PyObject* module);
 PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 
-// ---- array functions (matmul.cpp, elementwise.cpp) ------------------------------------------
+// ---- array functions (matmul.cpp, elementwise.cpp, scatter.cpp) -----------------------------
 
+PyObject* add_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 int matmul_init(PyObject* module);
 PyObject* unary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);

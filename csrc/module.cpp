@@ -32,6 +32,8 @@ PyMethodDef methods[] = {
     {"unary", TP_FAST(tp::unary), METH_FASTCALL, "unary(name, array, out=None) -> ndarray"},
     {"binary", TP_FAST(tp::binary), METH_FASTCALL, "binary(name, a, b, out=None) -> ndarray"},
     {"philox", TP_FAST(tp::philox_bits), METH_FASTCALL, "philox(seed, offset, index) -> ndarray"},
+    {"add_rows", TP_FAST(tp::add_rows), METH_FASTCALL,
+     "add_rows(target, rows, values): target[rows[i]] += values[i]"},
     {"elementwise_isa", TP_FAST(tp::elementwise_isa), METH_FASTCALL,
      "elementwise_isa(name=None) -> the instruction set of elementary functions"},
     {nullptr, nullptr, 0, nullptr}};

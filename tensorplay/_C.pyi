@@ -116,6 +116,12 @@ def binary(name: str, a: Array, b: Array, out: Array | None = None, /) -> Array:
     pow, atan2, hypot, fmod, remainder, floordiv, maximum, minimum, nextafter.
     """
 
+def add_rows(target: Array, rows: NDArray[np.int64], values: Array, /) -> None:
+    """`target[rows[i]] += values[i]` in the order of i, for contiguous matrices of one real dtype.
+
+    IndexError for a row outside of the target, which is then unchanged.
+    """
+
 def philox(seed: Array | int, offset: Array | int, index: Array, /) -> NDArray[np.uint64]:
     """Words 0 and 1 (low, high) of Philox4x32-10 at each index: counter (index, offset), key seed."""
 

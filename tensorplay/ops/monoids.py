@@ -23,6 +23,7 @@ from tensorplay.core import dtypes
 from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.layout import contiguous_strides
 from tensorplay.ops import values as ops
+from tensorplay.ops.shares import WORTH, in_shares
 from tensorplay.ops.values import Value
 
 State: TypeAlias = tuple[Value, ...]
@@ -88,7 +89,30 @@ def _rows(found: object) -> Array:
 def _reduced(function: Any, x: Array, axes: Axes, keepdims: bool) -> Array:  # noqa: ANN401  # a ufunc
     """Reduce in the array's own dtype (NumPy would widen sums of small integers)."""
     options: dict[str, Any] = {"dtype": x.dtype} if function in (np.add, np.multiply) else {}
-    return _rows(function.reduce(x, axis=axes, keepdims=keepdims, **options))
+    shared = _axis_to_share(x, axes)
+    if shared is None:
+        return _rows(function.reduce(x, axis=axes, keepdims=keepdims, **options))
+    shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
+    found = _C.empty(shape, np.dtype(bool) if function in _LOGICAL else x.dtype)
+
+    def reduce(begin: int, end: int) -> None:
+        part = (*[slice(None)] * shared, slice(begin, end))
+        function.reduce(x[part], axis=axes, keepdims=True, out=found[part], **options)
+
+    in_shares(x.shape[shared], x.size, reduce)
+    kept = [size for i, size in enumerate(x.shape) if i not in axes]
+    return found if keepdims else found.reshape(kept)
+
+
+_LOGICAL = (np.logical_or, np.logical_and)
+
+
+def _axis_to_share(x: Array, axes: Axes) -> int | None:
+    """The outermost of the kept dimensions, if threads may share out a large reduction along it."""
+    if x.size < WORTH:
+        return None
+    kept = [i for i in range(x.ndim) if i not in axes and x.shape[i] > 1]
+    return max(kept, key=lambda i: abs(x.strides[i]), default=None)
 
 
 def _sum(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:  # the protocol
@@ -132,7 +156,13 @@ def _with_kept(found: Array, x: Array, axes: Axes, keepdims: bool) -> Array:
 def _arg(function: Callable[..., Any]) -> Callable[[Array, Axes, bool], tuple[Array, ...]]:
     def reduce(x: Array, axes: Axes, keepdims: bool) -> tuple[Array, ...]:
         flat = _flat_last(x, axes)
-        place = np.asarray(function(flat, axis=-1), np.int64)
+        place = _C.empty(flat.shape[:-1], np.dtype(np.int64))
+        rows, found = flat.reshape(-1, flat.shape[-1]), place.reshape(-1)
+
+        def search(begin: int, end: int) -> None:
+            function(rows[begin:end], axis=-1, out=found[begin:end])
+
+        in_shares(len(rows), rows.size, search)
         value = np.take_along_axis(flat, place[..., None], -1)[..., 0]
         return _rows(_with_kept(value, x, axes, keepdims)), _rows(
             _with_kept(place, x, axes, keepdims)

@@ -20,6 +20,7 @@ from tensorplay.core import layout
 from tensorplay.core.dtypes import float64, int32, int64
 from tensorplay.core.errors import DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.add_at import add_at
 from tensorplay.ops.batching import along, has_batch
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Gather, Indices, Read, Scatter
@@ -234,18 +235,6 @@ def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: b
     elif places.size:
         add_at(result, grid, part)
     return result
-
-
-def add_at(target: Array, where: tuple[Any, ...], values: Array) -> None:
-    """Add `values` to `target` at `where`, all of those that meet in one place; half types sum in float32 and round once."""
-    if target.dtype.kind == "V" or (target.dtype.itemsize == 2 and target.dtype.kind not in "iub"):
-        wide = target.astype(np.float32)
-        np.add.at(wide, where, values.astype(np.float32))
-        target[...] = wide.astype(target.dtype)
-    elif target.dtype.kind == "b":
-        np.logical_or.at(target, where, values)
-    else:
-        np.add.at(target, where, values)
 
 
 @index(

@@ -11,6 +11,7 @@ import numpy as np
 from tensorplay.core import dtypes, layout
 from tensorplay.core.errors import DataNeededError, DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.add_at import add_at
 from tensorplay.ops.batching import has_batch, padded, with_batch
 from tensorplay.ops.declare import index as declare_index
 from tensorplay.ops.declare import structured
@@ -228,10 +229,8 @@ def index_put(
     try:
         if not accumulate:
             result[places] = values
-        elif result.dtype.kind == "b":
-            np.logical_or.at(result, places, values)
         else:
-            np.add.at(result, places, values.astype(compute, copy=False))
+            add_at(result, places, values.astype(compute, copy=False))
     except IndexError as error:
         raise IndexRangeError(_out_of_range(error, input)) from None
     return result.astype(input.dtype, copy=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, float64, int32, int64
 from tensorplay.core.errors import DimensionError
@@ -21,6 +22,7 @@ from tensorplay.ops.batching import along
 from tensorplay.ops.declare import structured
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.shares import in_shares
 from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
@@ -42,9 +44,25 @@ def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
     dim = layout.normalize_dim("cumsum", dim, input.ndim)
     result = _result_dtype(dtype_of(input), dtype)
     wide = convert(convert(input, dtype=result), dtype=result.compute)
-    if wide.ndim and wide.size:
-        wide = quiet(np.add.accumulate, wide, axis=dim, dtype=wide.dtype)
-    return np.array(convert(wide, dtype=result), order="C")
+    sums = _C.empty(wide.shape, result.compute)
+    if wide.ndim == 0:
+        sums[...] = wide
+    elif wide.size:
+        quiet(_accumulate, wide, dim, sums)
+    return np.ascontiguousarray(convert(sums, dtype=result))
+
+
+def _accumulate(x: Array, dim: int, out: Array) -> None:
+    """Sum along `dim`; threads share out another dimension."""
+    if x.ndim == 1:
+        x, out, dim = x[None], out[None], 1
+    shared = 0 if dim else 1
+
+    def accumulate(begin: int, end: int) -> None:
+        part = (*[slice(None)] * shared, slice(begin, end))
+        np.add.accumulate(x[part], axis=dim, dtype=x.dtype, out=out[part])
+
+    in_shares(x.shape[shared], x.size, accumulate)
 
 
 @cumsum.gradient("input")

@@ -11,6 +11,7 @@ from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.errors import ArgumentValueError, LayoutError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.ops.add_at import add_at
 from tensorplay.ops.batching import with_batch
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.declare import view as declare_view
@@ -240,7 +241,8 @@ def as_strided_backward(
     low, high = min(low, view_low), max(high, view_high)
     memory = np.zeros(high - low + 1, _sum_type(input))
     numbers = np.arange(memory.size, dtype=np.int64)
-    np.add.at(memory, _C.view(numbers, tuple(size), tuple(stride), first - low), input)
+    places = _C.view(numbers, tuple(size), tuple(stride), first - low)
+    add_at(memory, (places,), np.asarray(input, memory.dtype))
     return np.array(_C.view(memory, tuple(sizes), tuple(strides), -low), input.dtype, order="C")
 
 
