@@ -49,7 +49,7 @@ def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
         sums[...] = wide
     elif wide.size:
         quiet(_accumulate, wide, dim, sums)
-    return np.ascontiguousarray(convert(sums, dtype=result))
+    return convert(sums, dtype=result)
 
 
 def _accumulate(x: Array, dim: int, out: Array) -> None:

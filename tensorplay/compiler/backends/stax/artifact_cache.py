@@ -207,7 +207,11 @@ def differences(key: ArtifactKey) -> list[str]:
     store = codecache.Store(config.cache_dir, KIND, ".py")
     nearest = ["graph"]
     best = len(fields(key)) + 1
-    for path in store.path(key.name).parent.glob(f"{key.graph}-*.py"):
+    try:
+        found_files = list(store.path(key.name).parent.glob(f"{key.graph}-*.py"))
+    except OSError:  # a folder that may not be read holds nothing for us
+        found_files = []
+    for path in found_files:
         content = codecache.read_sealed(path)
         if content is None:
             continue
