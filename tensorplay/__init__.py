@@ -73,6 +73,7 @@ from tensorplay.functions import (
     result_type,
     tensor,
 )
+from tensorplay.interop.when_imported import call_when_imported
 from tensorplay.tensor import Tensor
 
 
@@ -89,8 +90,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
     raise AttributeError(msg)
 
 
+call_when_imported("einops._backends", lambda: importlib.import_module("tensorplay.interop.einops"))
 _SUBMODULES = frozenset(
     {
+        "array_api",
         "autograd",
         "compiler",
         "fft",

@@ -227,12 +227,22 @@ def _sliced(view: Tensor, dim: int, item: slice) -> Tensor:
     if item.start is None and item.stop is None and item.step is None:
         return view
     step = 1 if item.step is None else item.step.__index__()
-    if step <= 0:
-        msg = f"slice step must be positive, found {step}; use flip to reverse"
-        raise ArgumentValueError(msg)
     start = None if item.start is None else item.start.__index__()
     stop = None if item.stop is None else item.stop.__index__()
+    if step == 0:
+        msg = "slice step must not be 0; use a positive step, or a negative one to go backwards"
+        raise ArgumentValueError(msg)
+    if step < 0:
+        return _sliced_backwards(view, dim, slice(start, stop, step))
     return dispatch.call(tp.slice, (view, dim, start, stop, step))  # type: ignore[no-any-return]
+
+
+def _sliced_backwards(view: Tensor, dim: int, item: slice) -> Tensor:
+    """The same elements in ascending order, reversed."""
+    places = range(*item.indices(view.shape[dim]))
+    lowest, end = (places[-1], places[0] + 1) if places else (0, 0)
+    ascending = dispatch.call(tp.slice, (view, dim, lowest, end, -item.step))
+    return dispatch.call(tp.reverse, (ascending, dim))  # type: ignore[no-any-return]
 
 
 def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | None]]:

@@ -5,13 +5,14 @@ A function mode sees each of them as the user called it: `operator.getitem`, `"f
 
 from __future__ import annotations
 
-import operator
+import operator as python_operator
 from collections.abc import Callable
 from typing import Any
 
 from tensorplay import dispatch, indexing
+from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
-from tensorplay.core.errors import DimensionError
+from tensorplay.core.errors import DimensionError, DTypeError
 from tensorplay.ops.registry import tp
 from tensorplay.tensor import Tensor
 
@@ -19,13 +20,13 @@ from tensorplay.tensor import Tensor
 def _getitem(self: Tensor, index: Any) -> Any:  # noqa: ANN401  # any index
     """Elements, parts and views."""
     if dispatch.current_modes():
-        return dispatch.call_function(operator.getitem, indexing.getitem, (self, index), {})
+        return dispatch.call_function(python_operator.getitem, indexing.getitem, (self, index), {})
     return indexing.getitem(self, index)
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:  # noqa: ANN401  # any index and value
     """Write elements in place."""
-    dispatch.call_function(operator.setitem, indexing.setitem, (self, index, value), {})
+    dispatch.call_function(python_operator.setitem, indexing.setitem, (self, index, value), {})
 
 
 def _copy(self: Tensor, src: Tensor) -> Tensor:
@@ -111,6 +112,14 @@ def _set_imag(self: Tensor, value: Tensor | Number) -> None:
     indexing.setitem(tp.imag(self), Ellipsis, value)
 
 
+def _positive(self: Tensor) -> Tensor:
+    """`+x`: a view of the tensor; bools are refused."""
+    if self.dtype is dtypes.bool_:
+        msg = "+x: bool tensors have no sign; convert with .int()"
+        raise DTypeError(msg)
+    return dispatch.call_function(python_operator.pos, tp.alias, (self,), {})  # type: ignore[no-any-return]
+
+
 def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as the function
         return dispatch.call_function(name, function, (self, *args), kwargs)
@@ -124,6 +133,7 @@ def attach() -> None:
     members: dict[str, Any] = {
         "__getitem__": _getitem,
         "__setitem__": _setitem,
+        "__pos__": _positive,
         "copy_": copy_,
         "fill_": fill_,
         "zero_": zero_,

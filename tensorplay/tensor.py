@@ -13,7 +13,9 @@ tensor([2., 3.])
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from tensorplay.core import device as devices
 from tensorplay.core import dtypes, layout
 from tensorplay.core.device import CPU, Device
 from tensorplay.core.dtypes import DType, Number
+from tensorplay.core.element_count import ElementCount
 from tensorplay.core.errors import (
     ArgumentError,
     ArgumentValueError,
@@ -104,11 +107,10 @@ class Tensor(_C.TensorBase, OperatorMethods):
         step = self._view
         return None if step is None else step.base
 
-    def size(self, dim: int | None = None) -> Any:  # noqa: ANN401  # a shape or one size
-        """The shape, or the size of one dimension."""
-        if dim is None:
-            return self.shape
-        return self.shape[_existing_dim("size", dim, self.ndim)]
+    @property
+    def size(self) -> ElementCount:
+        """The number of elements; called, the shape (`x.size()`) or the size of one dimension (`x.size(0)`)."""
+        return ElementCount(self.shape)
 
     def stride(self, dim: int | None = None) -> Any:  # noqa: ANN401  # strides or one
         """Strides in elements, or the stride of one dimension."""
@@ -317,17 +319,46 @@ class Tensor(_C.TensorBase, OperatorMethods):
         """Whether some element equals `element`."""
         return bool((self == element).any())  # type: ignore[attr-defined]  # a tensor
 
-    def __dlpack__(self, *, stream: object = None, **options: Any) -> Any:  # noqa: ANN401  # the protocol
-        """DLPack's protocol: the same memory."""
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:  # noqa: ANN401  # a capsule
+        """DLPack's protocol: the same memory, or with `copy` other memory, for the CPU (`dl_device`)."""
         if self.requires_grad:
             msg = "DLPack of a tensor that requires a gradient; use .detach()"
             raise GradientError(msg)
-        del stream
+        if stream is not None:
+            msg = f"DLPack: memory on the CPU has no streams, found stream={stream!r}"
+            raise ArgumentValueError(msg)
+        given = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        options: Any = {name: value for name, value in given.items() if value is not None}
         return self._data("__dlpack__").__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's protocol: the CPU."""
         return (1, 0)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The namespace of the array API standard for tensors, `tensorplay.array_api`."""
+        namespace = importlib.import_module("tensorplay.array_api")  # a layer above this one
+        known: str = namespace.__array_api_version__
+        if api_version is not None and api_version > known:
+            msg = (
+                f"array API {api_version!r} is not available; tensorplay.array_api follows {known}"
+            )
+            raise ArgumentValueError(msg)
+        return namespace
+
+    def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
+        """`to(device)` under the name of the array API standard."""
+        if stream is not None:
+            msg = f"to_device: memory on the CPU has no streams, found stream={stream!r}"
+            raise ArgumentValueError(msg)
+        return self.to(devices.as_device(device))
 
     def __repr__(self) -> str:
         """Text as PyTorch prints it."""

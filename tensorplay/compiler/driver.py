@@ -42,6 +42,7 @@ from tensorplay.compiler.transforms.fixpoint import transform
 from tensorplay.core.config import config
 from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Interpreter, Node
+from tensorplay.ops.registry import tp
 from tensorplay.tensor import Tensor
 
 
@@ -232,6 +233,8 @@ def _direct(
         return None
     structure = captured.structure
     if isinstance(structure, OutputSlot):
+        if structure.cls is not None:
+            return None
         return region.forward, direct[structure.index]
     if (
         type(structure) is tuple
@@ -245,7 +248,8 @@ def _direct(
 def _slots_in_order(structure: tuple[object, ...]) -> bool:
     """Whether a result is a flat tuple of the outputs, in order."""
     return all(
-        isinstance(slot, OutputSlot) and slot.index == place for place, slot in enumerate(structure)
+        isinstance(slot, OutputSlot) and slot.index == place and slot.cls is None
+        for place, slot in enumerate(structure)
     )
 
 
@@ -255,7 +259,7 @@ def _runner(
     """Return a function that computes, assigns rebound places, and builds the result."""
     structure, places = captured.structure, captured.assigned
     first_assigned = captured.num_results
-    if isinstance(structure, OutputSlot) and not places:
+    if isinstance(structure, OutputSlot) and structure.cls is None and not places:
         return lambda *tensors: compute(*tensors)[structure.index]
 
     def run(*tensors: Tensor) -> object:
@@ -263,7 +267,19 @@ def _runner(
         for place, value in zip(places, outputs[first_assigned:], strict=True):
             place.set(value)
         return map_structure(
-            lambda leaf: outputs[leaf.index] if isinstance(leaf, OutputSlot) else leaf, structure
+            lambda leaf: _result(leaf, outputs, tensors) if isinstance(leaf, OutputSlot) else leaf,
+            structure,
         )
 
     return run
+
+
+def _result(slot: OutputSlot, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Tensor:
+    """Return an output, as an instance of the class that the function gave it."""
+    output = outputs[slot.index]
+    if slot.cls is None or type(output) is slot.cls:
+        return output
+    if any(output is each for each in inputs):  # it keeps its own class
+        output = dispatch.call(tp.alias, (output,))
+    output.__class__ = slot.cls
+    return output

@@ -534,10 +534,10 @@ def _rounding() -> None:
     _put(
         "round",
         1,
-        _FLOAT,
+        _INEXACT,
         np.rint,
         zero,
-        "nearest integer, halves to even",
+        "nearest integer, halves to even; of a complex number each part",
         interval=_monotone(round),
         triton="libdevice.rint({0})",
     )

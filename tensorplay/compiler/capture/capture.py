@@ -64,11 +64,13 @@ def capture(
     mode.check_attributes()
     assigned = places.rebound(mode)
     outputs: list[Node] = []
+    given = set(map(id, stand_ins.values()))
 
     def to_slot(leaf: object) -> object:
         if isinstance(leaf, Tensor):
             outputs.append(mode.node_of(leaf))
-            return OutputSlot(len(outputs) - 1)
+            is_made = mode.is_recorded(leaf) and id(leaf) not in given and type(leaf) is not Tensor
+            return OutputSlot(len(outputs) - 1, type(leaf) if is_made else None)
         if isinstance(leaf, (GeneratorType, CoroutineType)):
             raise capture_error("it is a generator or a coroutine, which runs later", None)
         if any(map(mode.is_recorded, _held_by(leaf))):

@@ -52,17 +52,20 @@ class Gate(NamedTuple):
 class OutputSlot:
     """Stands for output number `index` of the graph in the structure of the result.
 
-    No dataclass, because those are containers there.
+    `cls` is the class of a result that the function made an instance of a subclass of `Tensor`. No
+    dataclass, because those are containers there.
     """
 
-    __slots__ = ("index",)
+    __slots__ = ("cls", "index")
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, cls: type[Tensor] | None = None) -> None:
         self.index = index
+        self.cls = cls
 
     def __repr__(self) -> str:
         """Return text as in `<output 0>`."""
-        return f"<output {self.index}>"
+        cls = "" if self.cls is None else f" as {self.cls.__qualname__}"
+        return f"<output {self.index}{cls}>"
 
 
 @dataclass(frozen=True, slots=True)

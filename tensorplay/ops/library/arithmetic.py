@@ -203,11 +203,11 @@ trunc = _rounding("trunc", "The integer part, toward zero.")
 
 @pointwise(method=True, inplace=True)
 def round(input: Value, *, decimals: int = 0) -> Value:  # PyTorch's name
-    """The nearest integer, halves to even.
+    """The nearest integer, halves to even; of a complex number each part.
 
     With `decimals`, the nearest multiple of `10**-decimals`.
     """
-    if not input.dtype.is_floating_point:
+    if not input.dtype.is_differentiable:
         return input
     if decimals == 0:
         return ops.round(input)

@@ -227,6 +227,10 @@ def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Ar
 @structured(meta=_depends("unique"), public=False, not_differentiable="it finds equal elements")
 def unique_parts(input: Array, dim: int | None = None) -> Any:  # noqa: ANN401  # three arrays
     """The different elements in order, where each element of the input stands among them, and how often each occurs."""
+    return _unique_parts(input, dim)
+
+
+def _unique_parts(input: Array, dim: int | None) -> Any:  # noqa: ANN401  # three arrays
     axis = None if dim is None else layout.normalize_dim("unique", dim, input.ndim)
     dtype = dtype_of(input)
     values, inverse, counts = np.unique(
@@ -242,6 +246,36 @@ def unique_parts(input: Array, dim: int | None = None) -> Any:  # noqa: ANN401  
         np.array(inverse.reshape(shape), np.int64, order="C"),
         np.array(counts, np.int64, order="C"),
     )
+
+
+@structured(
+    meta=lambda input: TensorMeta((), int64, input.device),
+    public=False,
+    not_differentiable="its result counts",
+)
+def count_unique(input: Array) -> Array:
+    """How many different elements there are: the size of `unique_parts`."""
+    values = np.unique(convert(input, dtype=dtype_of(input).compute), equal_nan=False)
+    return np.array(values.size, np.int64)
+
+
+def _static_parts_meta(input: TensorMeta, size: int) -> Any:  # noqa: ANN401  # three metas
+    return (
+        TensorMeta((size,), input.dtype, input.device),
+        TensorMeta(tuple(input.shape), int64, input.device),
+        TensorMeta((size,), int64, input.device),
+    )
+
+
+@structured(meta=_static_parts_meta, public=False, not_differentiable="it finds equal elements")
+def unique_parts_static(input: Array, size: int) -> Any:  # noqa: ANN401  # three arrays
+    """`unique_parts` of a tensor that is known to have `size` different elements (`ArgumentValueError` if not)."""
+    values, inverse, counts = _unique_parts(input, None)
+    if values.size != size:
+        raise ArgumentValueError(
+            f"unique_parts_static: expected {size} different elements, found {values.size}"
+        )
+    return values, inverse, counts
 
 
 @composite(method=True)
@@ -321,6 +355,20 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4), int64, low=0, high=5))
     yield sample(Arg((3, 4)), True, True, True)
     yield sample(Arg((4, 2), int32, low=0, high=2), True, True, dim=0)
+
+
+@count_unique.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), int64, low=0, high=5))
+    yield sample(Arg((4,), values=[1.0, float("nan"), 1.0, float("nan")]))
+    yield sample(Arg((0,), bfloat16))
+
+
+@unique_parts_static.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 2), int64, values=[[3, 1], [1, 3]]), 2)
+    yield sample(Arg((3,), bfloat16, values=[2.0, float("nan"), 2.0]), 2)
+    yield bad(ArgumentValueError, "expected 2", Arg((2,), values=[1.0, 1.0]), 2)
 
 
 @unique_parts.sample

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorplay.core import dtypes, layout
-from tensorplay.core.errors import DataNeededError, DTypeError, IndexRangeError, ShapeError
+from tensorplay.core.errors import (
+    ArgumentValueError,
+    DataNeededError,
+    DTypeError,
+    IndexRangeError,
+    ShapeError,
+)
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.add_at import add_at
 from tensorplay.ops.batching import has_batch, padded, with_batch
@@ -304,6 +310,33 @@ def nonzero(input: Array) -> Array:
     return np.array(np.argwhere(input), np.int64, order="C")
 
 
+def _nonzero_static_meta(input: TensorMeta, size: int, fill_value: int) -> TensorMeta:
+    del fill_value
+    if size < 0:
+        msg = f"nonzero_static: size must not be negative, found {size}"
+        raise ArgumentValueError(msg)
+    return TensorMeta((size, input.ndim), dtypes.int64, input.device)
+
+
+@structured(meta=_nonzero_static_meta, method=True, not_differentiable="its result are indices")
+def nonzero_static(input: Array, *, size: int, fill_value: int = -1) -> Array:
+    """The first `size` rows of `nonzero`, or all and rows of `fill_value`: a size that does not depend on data.
+
+    >>> import tensorplay as tp
+    >>> tp.nonzero_static(tp.tensor([0, 3, 0, 4]), size=3)
+    tensor([[ 1],
+            [ 3],
+            [-1]])
+    """
+    if size < 0:
+        msg = f"nonzero_static: size must not be negative, found {size}"
+        raise ArgumentValueError(msg)
+    found = np.argwhere(input)[:size]
+    result = np.full((size, input.ndim), fill_value, np.int64)
+    result[: len(found)] = found
+    return result
+
+
 _ROWS = Arg((3,), dtypes.int64, values=[2, 0, -1])
 
 
@@ -334,6 +367,14 @@ def _put_samples() -> Iterator[Sample]:
     yield bad(
         IndexRangeError, "out of bounds", x, (Arg((1,), dtypes.int64, values=[-4]),), Arg((4,))
     )
+
+
+@nonzero_static.sample
+def _nonzero_static_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), dtypes.int32, low=-1, high=2), size=3)
+    yield sample(Arg((5,), values=[0.0, float("nan"), -0.0, 1.0, 0.0]), size=4, fill_value=7)
+    yield sample(Arg((), dtypes.bool_), size=1)
+    yield bad(ArgumentValueError, "negative", Arg((3,)), size=-1)
 
 
 @nonzero.sample

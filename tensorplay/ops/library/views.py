@@ -273,6 +273,16 @@ def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
 # ---- the same elements ----------------------------------------------------------------------------------------------
 
 
+@declare_view(inverse=lambda input, dim: ("reverse", (dim,)), method=False, public=False)
+def reverse(input: TensorMeta, dim: int) -> ViewMap:
+    """The order of elements along a dimension reversed, as a view: `x[::-1]`. `flip` copies."""
+    place = layout.normalize_dim("reverse", dim, input.ndim)
+    last = input.shape[place] - 1
+    return ViewMap(
+        input.shape, lambda i: [last - each if k == place else each for k, each in enumerate(i)]
+    )
+
+
 @declare_view(inverse=lambda input: ("alias", ()), method=False, public=False)
 def alias(input: TensorMeta) -> ViewMap:
     """The same tensor as a view of itself."""
@@ -355,4 +365,5 @@ squeeze.sample(
 expand_as.sample(_samples((Arg((1, 4)), Arg((3, 4)))))
 broadcast_to.sample(_samples((Arg((1, 4)), (3, 4))))
 alias.sample(_samples((_X,)))
+reverse.sample(_samples((_X, 0), (Arg((3, 4, 5), layout="transposed"), -1), (Arg((0, 2)), 0)))
 detach.sample(_samples((_X,)))
