@@ -413,6 +413,7 @@ def nll_loss(
     reduction: str = ...,
 ) -> Tensor: ...
 def nonzero(input: Tensor) -> Tensor: ...
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ...) -> Tensor: ...
 def norm(
     input: Tensor,
     p: object = ...,
@@ -883,6 +884,7 @@ __all__ = [
     "nextafter",
     "nll_loss",
     "nonzero",
+    "nonzero_static",
     "norm",
     "numel",
     "one_hot",

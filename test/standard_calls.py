@@ -78,7 +78,7 @@ def arrays(
         array = draw(npst.arrays(dtype, shape, elements=elements(dtype, low, high), unique=unique))
         layout = draw(st.sampled_from(("plain", "plain", "transposed", "reversed")))
         if layout == "transposed":
-            return np.ascontiguousarray(array.T).T
+            return np.array(array.T, order="C").T
         return (
             np.ascontiguousarray(array[::-1])[::-1]
             if layout == "reversed" and array.ndim
@@ -367,6 +367,9 @@ def _result_type(draw: Draw) -> Call:
 
 CALLS["astype"] = _astype
 CALLS["result_type"] = _result_type
+CALLS["broadcast_shapes"] = npst.mutually_broadcastable_shapes(num_shapes=3).map(
+    lambda found: Call(found.input_shapes)
+)
 CALLS["can_cast"] = promotable(ALL).map(lambda pair: Call(tuple(map(DType, pair))))
 CALLS["finfo"] = st.sampled_from(INEXACT).map(lambda name: Call((DType(name),)))
 CALLS["iinfo"] = st.sampled_from(INTEGERS).map(lambda name: Call((DType(name),)))
@@ -517,6 +520,13 @@ def _where(draw: Draw) -> Call:
 
 
 @_call
+def _isin(draw: Draw) -> Call:
+    first, second = draw(promotable(REAL_NUMERIC))
+    x1, x2 = draw(arrays(first, SHAPES, -3, 3)), draw(arrays(second, SHAPES, -3, 3))
+    return Call((x1, x2), {"invert": draw(st.booleans())})
+
+
+@_call
 def _take(draw: Draw) -> Call:
     x = draw(arrays(ALL, FILLED))
     axis = draw(axis_of(x.ndim))
@@ -538,7 +548,7 @@ def _take_along_axis(draw: Draw) -> Call:
 CALLS |= {
     "argmax": searched(), "argmin": searched(), "count_nonzero": reduced(ALL, low=-2, high=2),
     "nonzero": unary(ALL, -1, 1).filter(lambda call: call.args[0].ndim), "searchsorted": _searchsorted, "where": _where,
-    "take": _take, "take_along_axis": _take_along_axis,
+    "isin": _isin, "take": _take, "take_along_axis": _take_along_axis,
     "sort": with_axis(REAL_NUMERIC, descending=st.booleans()),
     "argsort": with_axis(REAL_NUMERIC, descending=st.booleans()),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values"), unary(ALL, -2, 2)),
@@ -674,6 +684,64 @@ CALLS |= {
     "linalg.svd": _one(matrices(), full_matrices=st.booleans()), "linalg.svdvals": _one(matrices()),
     "linalg.trace": _one(matrices(NUMERIC), offset=st.integers(-4, 4)), "linalg.vector_norm": _vector_norm,
 }  # fmt: skip
+
+# transforms
+
+
+@st.composite
+def transformed(draw: Draw, dtypes: tuple[str, ...], *, least: int = 1) -> Call:
+    x = draw(arrays(dtypes, npst.array_shapes(min_dims=1, max_dims=3, min_side=least, max_side=5)))
+    kwargs = {
+        "n": draw(st.none() | st.integers(least, 6)),
+        "axis": draw(axis_of(x.ndim)),
+        "norm": draw(st.sampled_from(("backward", "ortho", "forward"))),
+    }
+    return Call((x,), kwargs)
+
+
+@st.composite
+def transformed_axes(draw: Draw, dtypes: tuple[str, ...], *, least: int = 1) -> Call:
+    x = draw(arrays(dtypes, npst.array_shapes(min_dims=1, max_dims=3, min_side=least, max_side=4)))
+    several = st.lists(axis_of(x.ndim), min_size=1, max_size=x.ndim, unique_by=lambda a: a % x.ndim)
+    chosen = draw(st.none() | several.map(tuple))
+    sizes = None
+    if chosen is not None and draw(st.booleans()):
+        sizes = tuple(draw(st.integers(least, 5)) for _ in chosen)
+    return Call(
+        (x,),
+        {
+            "s": sizes,
+            "axes": chosen,
+            "norm": draw(st.sampled_from(("backward", "ortho", "forward"))),
+        },
+    )
+
+
+for _name in ("fft", "ifft"):
+    CALLS[f"fft.{_name}"] = transformed(COMPLEX)
+    CALLS[f"fft.{_name}n"] = transformed_axes(COMPLEX)
+for _name in ("rfft", "ihfft"):
+    CALLS[f"fft.{_name}"] = transformed(REALS)
+for _name in ("irfft", "hfft"):
+    CALLS[f"fft.{_name}"] = transformed(COMPLEX, least=2)
+CALLS["fft.rfftn"], CALLS["fft.irfftn"] = (
+    transformed_axes(REALS),
+    transformed_axes(COMPLEX, least=2),
+)
+for _name in ("fft.fftfreq", "fft.rfftfreq"):
+    CALLS[_name] = st.builds(
+        lambda n, d, dtype: Call((n,), {"d": d, "dtype": DType(dtype)}),
+        st.integers(1, 9), st.sampled_from((1.0, 0.25)), st.sampled_from(REALS),
+    )  # fmt: skip
+
+
+@_call
+def _shifted(draw: Draw) -> Call:
+    x = draw(arrays(INEXACT, FILLED))
+    return Call((x,), {"axes": draw(axes(x.ndim).filter(lambda a: a != ()))})
+
+
+CALLS["fft.fftshift"] = CALLS["fft.ifftshift"] = _shifted
 
 # ---- running and comparing ------------------------------------------------------------------------------
 

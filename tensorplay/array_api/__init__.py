@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from tensorplay.array_api import linalg
+from tensorplay.array_api import fft, linalg
 from tensorplay.array_api.array import Array
 from tensorplay.array_api.creation import *
 from tensorplay.array_api.data_types import *

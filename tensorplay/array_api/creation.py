@@ -160,7 +160,7 @@ def _complex_line(
         linspace(first, last, num, dtype=real, endpoint=endpoint)
         for first, last in ((start.real, stop.real), (start.imag, stop.imag))
     ]
-    return as_array(parts[0].to(dtype) + parts[1].to(dtype) * 1j)
+    return as_array(functions.complex(*parts))
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: DeviceLike = None) -> Array:

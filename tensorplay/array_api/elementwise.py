@@ -134,10 +134,7 @@ def remainder(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Array:
 
 def sign(x: Tensor, /) -> Array:
     """-1, 0 or 1; of a complex number `x / |x|`, or 0. NaN stays NaN."""
-    if x.dtype.is_complex:
-        size = functions.abs(x)
-        return as_array(functions.where(size == 0, size, x / size))
-    found = functions.sign(x)
+    found = functions.sgn(x)
     if x.dtype.is_floating_point:  # PyTorch's sign of NaN is 0
         found = functions.where(functions.isnan(x), x, found)
     return as_array(found, x)

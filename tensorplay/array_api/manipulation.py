@@ -28,6 +28,11 @@ def broadcast_arrays(*arrays: Tensor) -> list[Array]:
     return [broadcast_to(each, shape) for each in arrays]
 
 
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape to which shapes broadcast (of the standard's next version)."""
+    return layout.broadcast_shapes("broadcast_shapes", shapes)
+
+
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Array:
     """A view of `x` repeated to a shape."""
     return as_array(functions.broadcast_to(x, shape), x)
@@ -48,8 +53,8 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Array:
     return as_array(functions.cat(parts, place), *arrays)
 
 
-def expand_dims(x: Tensor, /, *, axis: int = 0) -> Array:
-    """A view with an axis of size 1 at `axis`."""
+def expand_dims(x: Tensor, /, axis: int = 0) -> Array:
+    """A view with an axis of size 1 at `axis`, by name as in 2024.12 or by place as in 2025.12."""
     return as_array(functions.unsqueeze(x, axis), x)
 
 
@@ -169,6 +174,6 @@ def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:  # noqa: ANN401
 
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",
     "reshape", "roll", "squeeze", "stack", "tile", "unstack",
 ]  # fmt: skip

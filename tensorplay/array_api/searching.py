@@ -75,6 +75,12 @@ def where(condition: Tensor, x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Arr
     return as_array(functions.where(condition, x1, x2))
 
 
+def isin(x1: Tensor | Scalar, x2: Tensor | Scalar, /, *, invert: bool = False) -> Array:
+    """Whether each element of `x1` is among those of `x2` (of the standard's next version)."""
+    elements, known = operands("isin", x1, x2, keep_numbers=False)
+    return as_array(functions.isin(elements, known, invert=invert))
+
+
 # ---- indexing -----------------------------------------------------------------------------------------
 
 
@@ -183,6 +189,6 @@ def _parts(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 __all__ = [
-    "argmax", "argmin", "argsort", "count_nonzero", "nonzero", "searchsorted", "sort", "take", "take_along_axis",
+    "argmax", "argmin", "argsort", "count_nonzero", "isin", "nonzero", "searchsorted", "sort", "take", "take_along_axis",
     "unique_all", "unique_counts", "unique_inverse", "unique_values", "where",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ FLAGS = frozenset(
     for name in strict.__all__
     if "array_api_strict" in name.lower() or "ArrayAPIStrict" in name
 )
+OWN = frozenset({"Device", "__version__"})
+"""Names of the oracle that are no part of the standard."""
 OPERATORS = (
     ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
 )  # fmt: skip
@@ -23,9 +25,17 @@ METHODS = [
 ]  # fmt: skip
 
 
+def _expand_dims(x, /, axis=0): ...
+
+
+STANDARD = {"expand_dims": inspect.signature(_expand_dims)}
+"""Signatures that the oracle has from the next version; this one serves both."""
+
+
 def names():
-    found = [(name, strict, xp) for name in strict.__all__ if name not in FLAGS]
+    found = [(name, strict, xp) for name in strict.__all__ if name not in FLAGS and name not in OWN]
     found += [(name, strict.linalg, xp.linalg) for name in strict.linalg.__all__]
+    found += [(name, strict.fft, xp.fft) for name in strict.fft.__all__]
     return found
 
 
@@ -33,7 +43,10 @@ def names():
 def test_the_namespace_has_every_name_of_the_standard(name, theirs, ours):
     assert hasattr(ours, name)
     if inspect.isfunction(getattr(theirs, name)):
-        compare(inspect.signature(getattr(ours, name)), inspect.signature(getattr(theirs, name)))
+        compare(
+            inspect.signature(getattr(ours, name)),
+            STANDARD.get(name) or inspect.signature(getattr(theirs, name)),
+        )
         compiled = tp.compile(getattr(ours, name))
         assert inspect.signature(compiled) == inspect.signature(getattr(ours, name))
 
