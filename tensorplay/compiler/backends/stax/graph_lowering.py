@@ -171,7 +171,8 @@ class GraphLowering:
         if isinstance(value, tuple):
             return
         if node in self.output_names:
-            strides = meta_of(node).strides
+            # New memory starts with its first element: a dimension that runs backwards runs forwards.
+            strides = tuple(map(abs, meta_of(node).strides))
             self.output_names[node] = value.realize_with(strides).buffer.memory.name
         if value.is_stored:
             return
