@@ -1,4 +1,11 @@
-"""Activation functions."""
+"""Activation functions of one element each.
+
+At NaN every one of them is NaN. Functions with a kink name their derivative there.
+
+>>> import tensorplay as tp
+>>> tp.threshold(tp.tensor([-1.0, 0.5, 2.0]), 0.5, 9.0)
+tensor([9., 9., 2.])
+"""
 
 from __future__ import annotations
 
@@ -26,11 +33,15 @@ def sigmoid(input: Value) -> Value:
     return ops.sigmoid(input)
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def gelu(input: Value, approximate: str = "none") -> Value:
     """`input * Phi(input)`, Phi the normal distribution's function; `approximate="tanh"` uses the tanh formula.
 
     Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+
+    >>> import tensorplay as tp
+    >>> tp.gelu(tp.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
         return input * 0.5 * (1 + ops.erf(input * math.sqrt(0.5)))
@@ -41,21 +52,27 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     raise ArgumentValueError(msg)
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def silu(input: Value) -> Value:
     """`input * sigmoid(input)`."""
     return input * ops.sigmoid(input)
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def mish(input: Value) -> Value:
-    """`input * tanh(softplus(input))`."""
-    return input * ops.tanh(_softplus(input))
+    """`input * tanh(softplus(input))` (Misra, Mish, 2019)."""
+    return input * ops.tanh(-_logsigmoid(-input))
 
 
-def _softplus(x: Value) -> Value:
-    """`log(1 + exp(x))` without overflow."""
-    return ops.relu(x) + ops.log1p(ops.exp(-ops.abs(x)))
+def _logsigmoid(x: Value) -> Value:
+    """`-log(1 + exp(-x))` without overflow.
+
+    With one branch for `x >= 0` rather than `|x|`, so that the derivative at 0 is that of the
+    function, 1/2, and not that of a kink.
+    """
+    negative = x < 0
+    step = ops.log1p(ops.exp(ops.where(negative, x, -x)))
+    return ops.where(negative, x, 0) - step
 
 
 @pointwise(promotion=FLOAT)
@@ -68,60 +85,130 @@ def softplus(input: Value, beta: Number = 1.0, threshold: Number = 20.0) -> Valu
 
 @pointwise(promotion=FLOAT)
 def logsigmoid(input: Value) -> Value:
-    """`log(sigmoid(input))` without overflow."""
-    return ops.where(input < 0, input, 0) - ops.log1p(ops.exp(-ops.abs(input)))
+    """`log(sigmoid(input))` without overflow; its derivative is `sigmoid(-input)`."""
+    return _logsigmoid(input)
 
 
-@pointwise()
+@pointwise(inplace=True)
 def leaky_relu(input: Value, negative_slope: Number = 0.01) -> Value:
-    """`input` where positive, else `negative_slope * input`."""
+    """`input` where positive, else `negative_slope * input`; at 0 the derivative is the slope."""
     return ops.where(input > 0, input, input * negative_slope)
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def elu(input: Value, alpha: Number = 1.0) -> Value:
-    """`input` where positive, else `alpha * (exp(input) - 1)`."""
-    positive = input > 0
-    return ops.where(positive, input, ops.expm1(ops.where(positive, 0, input)) * alpha)
+    """`input` where positive, else `alpha * (exp(input) - 1)`, whose derivative is taken at 0."""
+    return _elu(input, alpha, 1)
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def selu(input: Value) -> Value:
     """Scaled elu with the constants of Klambauer et al., Self-Normalizing Neural Networks, 2017."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    positive = input > 0
-    return ops.where(positive, input, ops.expm1(ops.where(positive, 0, input)) * alpha) * scale
+    return _elu(input, alpha, 1) * scale
 
 
-@pointwise(inplace=False)
-def hardtanh(input: Value, min_val: Number = -1.0, max_val: Number = 1.0) -> Value:
+@pointwise(promotion=FLOAT, inplace=True)
+def celu(input: Value, alpha: Number = 1.0) -> Value:
+    """`input` where positive, else `alpha * (exp(input / alpha) - 1)` (Barron 2017).
+
+    >>> import tensorplay as tp
+    >>> tp.celu(tp.tensor([-2.0, 1.0]), 2.0)
+    tensor([-1.2642,  1.0000])
+    """
+    if alpha == 0:
+        msg = "celu: alpha must not be 0, the function divides by it"
+        raise ArgumentValueError(msg)
+    return _elu(input, alpha, alpha)
+
+
+def _elu(x: Value, alpha: Number, width: Number) -> Value:
+    """`x` where positive, else `alpha * (exp(x / width) - 1)`."""
+    below = ops.le(x, 0)
+    inner = ops.where(below, x, 0)
+    return ops.where(below, ops.expm1(inner if width == 1 else inner / width) * alpha, x)
+
+
+@pointwise(inplace=True)
+def threshold(input: Value, threshold: Number, value: Number) -> Value:
+    """`input` where it exceeds `threshold`, else `value`, with derivative 0."""
+    return ops.where(ops.le(input, threshold), value, input)
+
+
+@pointwise(inplace=True)
+def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
     """`input` inside `[min_val, max_val]`; outside and at the bounds the derivative is 0."""
+    if min_val > max_val:
+        msg = f"hardtanh: min_val {min_val} is larger than max_val {max_val}"
+        raise ArgumentValueError(msg)
     low, high = ops.le(input, min_val), ops.ge(input, max_val)
     return ops.where(low, min_val, ops.where(high, max_val, input))
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def hardsigmoid(input: Value) -> Value:
     """`clamp(input / 6 + 1/2, 0, 1)`."""
     return ops.where(input <= -3, 0.0, ops.where(input >= 3, 1.0, input / 6 + 0.5))
 
 
-@pointwise(promotion=FLOAT)
+@pointwise(promotion=FLOAT, inplace=True)
 def hardswish(input: Value) -> Value:
-    """`input * clamp(input / 6 + 1/2, 0, 1)`."""
-    return ops.where(input <= -3, 0.0, ops.where(input >= 3, input, input * (input / 6 + 0.5)))
+    """`input * clamp(input / 6 + 1/2, 0, 1)` (Howard et al., MobileNetV3, 2019)."""
+    low, high = input <= -3, input >= 3
+    inner = ops.where(ops.logical_or(low, high), 0, input)
+    return ops.where(low, 0.0, ops.where(high, input, inner * (inner / 6 + 0.5)))
 
 
-@pointwise()
+@pointwise(inplace=True)
 def relu6(input: Value) -> Value:
-    """`input` inside `[0, 6]`."""
+    """`input` inside `[0, 6]`; outside and at the bounds the derivative is 0."""
     return ops.where(input <= 0, 0, ops.where(input >= 6, 6, input))
 
 
-@pointwise()
+@pointwise(promotion=FLOAT)
 def softsign(input: Value) -> Value:
     """`input / (1 + |input|)`."""
     return input / (1 + ops.abs(input))
+
+
+@pointwise(promotion=FLOAT)
+def tanhshrink(input: Value) -> Value:
+    """`input - tanh(input)`."""
+    return input - ops.tanh(input)
+
+
+@pointwise(promotion=FLOAT)
+def hardshrink(input: Value, lambd: Number = 0.5) -> Value:
+    """`input` outside `[-lambd, lambd]`, else 0.
+
+    >>> import tensorplay as tp
+    >>> tp.hardshrink(tp.tensor([-1.0, 0.5, 0.7]))
+    tensor([-1.0000,  0.0000,  0.7000])
+    """
+    inside = ops.logical_and(ops.ge(input, -lambd), ops.le(input, lambd))
+    return ops.where(inside, 0, input)
+
+
+@pointwise(promotion=FLOAT)
+def softshrink(input: Value, lambd: float = 0.5) -> Value:
+    """`input - lambd` above `lambd`, `input + lambd` below `-lambd`, else 0.
+
+    >>> import tensorplay as tp
+    >>> tp.softshrink(tp.tensor([-1.0, 0.2, 0.7]))
+    tensor([-0.5000,  0.0000,  0.2000])
+    """
+    if not lambd >= 0:
+        msg = f"softshrink: lambd must be at least 0, found {lambd}"
+        raise ArgumentValueError(msg)
+    lower = ops.where(ops.lt(input, -lambd), input + lambd, input * 0)
+    return ops.where(ops.gt(input, lambd), input - lambd, lower)
+
+
+@pointwise(promotion=FLOAT, public=False)
+def prelu_elements(input: Value, weight: Value) -> Value:
+    """`input` where positive, else `weight * input`; the operands broadcast."""
+    above = input > 0
+    return ops.where(above, input, ops.where(above, 0, input) * weight)
 
 
 def _activation_samples(**variants: object) -> Callable[[], Iterator[Sample]]:
@@ -140,13 +227,46 @@ def _activation_samples(**variants: object) -> Callable[[], Iterator[Sample]]:
 
 
 for _operator in (
-    relu, sigmoid, silu, mish, logsigmoid, selu, hardsigmoid, hardswish, relu6, softsign,
+    relu, sigmoid, silu, mish, logsigmoid, selu, hardsigmoid, hardswish, relu6, softsign, tanhshrink,
 ):  # fmt: skip
     _operator.sample(_activation_samples())
 softplus.sample(_activation_samples(beta=2.0, threshold=3.0))
 leaky_relu.sample(_activation_samples(negative_slope=0.2))
 elu.sample(_activation_samples(alpha=0.5))
-hardtanh.sample(_activation_samples(min_val=-0.5, max_val=0.7))
+hardshrink.sample(_activation_samples(lambd=1.1))
+
+
+@hardtanh.sample
+def _() -> Iterator[Sample]:
+    yield from _activation_samples(min_val=-0.5, max_val=0.7)()
+    yield bad(ArgumentValueError, "larger than max_val", Arg((3,)), 1.0, -1.0)
+
+
+@celu.sample
+def _() -> Iterator[Sample]:
+    yield from _activation_samples(alpha=0.5)()
+    yield sample(Arg((3, 4)), -1.5)
+    yield bad(ArgumentValueError, "must not be 0", Arg((3,)), 0.0)
+
+
+@softshrink.sample
+def _() -> Iterator[Sample]:
+    yield from _activation_samples(lambd=0.9)()
+    yield bad(ArgumentValueError, "at least 0", Arg((3,)), -1.0)
+
+
+@threshold.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 0.3, -1.0)
+    yield sample(Arg((4, 3), layout="transposed"), 0.0, 2.0)
+    yield sample(Arg((3, 4), dtypes.int32), 1, 7)
+    yield sample(Arg((3, 4), dtypes.bfloat16), 0.25, 0.5)
+
+
+@prelu_elements.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 3, 4)), Arg((3, 1)))
+    yield sample(Arg((3, 4)), Arg(()))
 
 
 @gelu.sample

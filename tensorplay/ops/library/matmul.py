@@ -231,3 +231,37 @@ def _linear_samples() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4)), Arg((5, 4)))
     yield sample(Arg((4,)), Arg((5, 4)), Arg((5,)))
     yield bad(ShapeError, "do not fit", Arg((3, 4)), Arg((5, 3)))
+
+
+@composite()
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 · weight[k] · input2 + bias[k]` for each k: (*, I) and (*, J) give (*, K).
+
+    `weight` is (K, I, J), `bias` (K).
+    """
+    fits = weight.ndim == 3 and min(input1.ndim, input2.ndim) >= 1
+    if (
+        not fits
+        or input1.shape[:-1] != input2.shape[:-1]
+        or (input1.shape[-1], input2.shape[-1]) != weight.shape[1:]
+        or (bias is not None and bias.shape != weight.shape[:1])
+    ):
+        shapes = [tuple(each.shape) for each in (input1, input2, weight, bias) if each is not None]
+        msg = f"bilinear: expected (*, I), (*, J), a weight (K, I, J) and a bias (K), found shapes {shapes}"
+        raise ShapeError(msg)
+    outputs, rows, columns = weight.shape
+    wide = input1.dtype.compute  # no rounding between the two products
+    flat = weight.to(wide).permute((1, 0, 2)).reshape((rows, outputs * columns))
+    partial = (input1.to(wide) @ flat).reshape((*input1.shape[:-1], outputs, columns))
+    result = (partial @ input2.to(wide).unsqueeze(-1)).squeeze(-1).to(input1.dtype)
+    return result if bias is None else result + bias
+
+
+@bilinear.sample
+def _bilinear_samples() -> Iterator[Sample]:
+    yield sample(Arg((5, 3)), Arg((5, 4)), Arg((2, 3, 4)), Arg((2,)))
+    yield sample(Arg((2, 3)), Arg((2, 1)), Arg((4, 3, 1)))
+    yield sample(Arg((3,)), Arg((4,)), Arg((2, 3, 4)))
+    yield sample(Arg((2, 5, 3)), Arg((2, 5, 4)), Arg((2, 3, 4)), Arg((2,)))
+    yield bad(ShapeError, "bilinear: expected", Arg((5, 3)), Arg((4, 4)), Arg((2, 3, 4)))
+    yield bad(ShapeError, "bilinear: expected", Arg((5, 3)), Arg((5, 4)), Arg((2, 4, 3)))

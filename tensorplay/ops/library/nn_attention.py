@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tensorplay.core.dtypes import bool_
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.ops.declare import composite
-from tensorplay.ops.library.nn_lookup import dropout
+from tensorplay.ops.library.nn_dropout import dropout
 from tensorplay.ops.library.nn_softmax import masked_softmax
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample

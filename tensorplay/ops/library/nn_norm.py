@@ -79,7 +79,8 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise ShapeError(f"batch_norm: expected (N, C, *), got shape {tuple(input.shape)}")
-    _check_channels(
+    check_channels(
+        "batch_norm",
         input.shape[1],
         {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias},
     )
@@ -105,11 +106,12 @@ def batch_norm(
     return result.to(input.dtype)
 
 
-def _check_channels(channels: int, given: Mapping[str, Tensor | None]) -> None:
-    for name, tensor in given.items():
+def check_channels(name: str, channels: int, given: Mapping[str, Tensor | None]) -> None:
+    """Check that each of the tensors has one number for each channel."""
+    for parameter, tensor in given.items():
         if tensor is not None and tensor.shape != (channels,):
             raise ShapeError(
-                f"batch_norm: {name} has shape {tuple(tensor.shape)}, the input has {channels} channels "
+                f"{name}: {parameter} has shape {tuple(tensor.shape)}, the input has {channels} channels "
                 "(dimension 1)"
             )
 
