@@ -240,7 +240,7 @@ def triplet_margin_with_distance_loss(
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0,
     swap: bool = False,
-    reduction: Reduction = "mean",
+    reduction: str = "mean",
 ) -> Tensor:
     """`triplet_margin_loss` with any distance, by default `pairwise_distance`."""
     if not anchor.ndim == positive.ndim == negative.ndim:
