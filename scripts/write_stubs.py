@@ -18,7 +18,7 @@ import tensorplay
 from tensorplay import publishing, queries
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.registry import tp as registry
-from tensorplay.ops.signature import Parameter, Role
+from tensorplay.ops.signature import VARIADIC, Parameter, Role
 
 ROOT = Path(__file__).resolve().parent.parent / "tensorplay"
 
@@ -42,7 +42,7 @@ _Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 
 TYPES = {
     Role.TENSOR: "Tensor", Role.SCALAR: "_Operand", Role.STATIC: "_Operand", Role.MASK: "Tensor",
-    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.SIZES: "_int | Sequence[_int]",
+    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.PARTS: "Tensor | Sequence[Tensor]", Role.SIZES: "_int | Sequence[_int]",
     Role.SIZE: "_int | Sequence[_int]", Role.DIMS: "_int | Sequence[_int] | None",
     Role.PAIR: "_int | Sequence[_int]", Role.DTYPE: "DType | type", Role.DEVICE: "Device | str",
 }  # fmt: skip
@@ -76,7 +76,7 @@ def parameters_of(operator: Operator, *, method: bool) -> str:
         if each.keyword_only and not star:
             parts.append("*")
             star = True
-        if each.role is Role.SIZES and not each.keyword_only and each is positional[-1]:
+        if each.role in VARIADIC and not each.keyword_only and each is positional[-1]:
             parts.append(f"*{each.name}: {type_of(each)}")
             star = True
         else:

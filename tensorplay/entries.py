@@ -30,11 +30,11 @@ from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import (
     CONVERT,
     TENSOR_ROLES,
+    VARIADIC,
     Parameter,
     Role,
     Values,
     is_tensor,
-    to_sizes_variadic,
 )
 from tensorplay.tensor import Tensor, from_numpy
 
@@ -84,7 +84,6 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
         "_target": target,
         "_operator": operator,
         "_call": dispatch.call_inplace if inplace else dispatch.call,
-        "_variadic": to_sizes_variadic,
     }
     header, shown, keywords, values, prelude = _text_parts(operator.signature.parameters, namespace)
     makes_leaf = operator.is_factory and form == "function"
@@ -127,9 +126,10 @@ def _text_parts(
         if each.keyword_only and not star:
             star = True
             header.append("*")
-        variadic = each.role is Role.SIZES and not each.keyword_only and each is positional[-1]
+        variadic = each.role in VARIADIC and not each.keyword_only and each is positional[-1]
         if variadic:
             star = True
+            namespace["_variadic"] = VARIADIC[each.role]
             header += [f"*_{each.name}_items", f"{each.name}=None"]
             prelude.append(
                 f"    if {each.name} is None: {each.name} = _variadic(_{each.name}_items)"

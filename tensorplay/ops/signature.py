@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tensorplay.core.dtypes import DType, as_dtype, from_numpy_dtype, undefined
 from tensorplay.core.errors import ArgumentError, RegistryError, ShapeError
 from tensorplay.core.meta import TensorMeta
 
+if TYPE_CHECKING:
+    from tensorplay.tensor import Tensor
+
 Sizes: TypeAlias = Sequence[int]
 """A shape: `(2, 3)` or, as the last positional argument of a call, `2, 3`."""
 Size: TypeAlias = Sequence[int]
@@ -34,6 +37,9 @@ Dims: TypeAlias = int | Sequence[int] | None
 """Dimension numbers; None for all."""
 Pair: TypeAlias = int | Sequence[int]
 """One integer for both spatial dimensions, or two."""
+
+Parts: TypeAlias = "Sequence[Tensor]"
+"""Tensors: `(a, b)` or, as the last positional argument of a call, `a, b`."""
 
 Values: TypeAlias = tuple[object, ...]
 
@@ -47,6 +53,7 @@ class Role(Enum):
     MASK = "tensor seen as bool, outside promotion"
     RAW = "tensor outside promotion"
     TENSORS = "sequence of tensors"
+    PARTS = "sequence of tensors, also as separate arguments"
     INDEX = "indices of the element, supplied by the interpretation"
     LINEAR = "linear index of the element, supplied by the interpretation"
     SIZES = "sizes, also as separate arguments"
@@ -66,7 +73,7 @@ _ROLES: dict[str, Role] = {
     "Tensor | Number": Role.STATIC,
     "Array | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX, "Linear": Role.LINEAR,
     "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.TENSORS,
-    "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.TENSORS, "Sizes": Role.SIZES,
+    "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.TENSORS, "Parts": Role.PARTS, "Sizes": Role.SIZES,
     "Size": Role.SIZE, "Dims": Role.DIMS, "Pair": Role.PAIR, "DType": Role.DTYPE, "Device": Role.DEVICE,
     "int": Role.PLAIN, "float": Role.PLAIN, "bool": Role.PLAIN, "str": Role.PLAIN, "Number": Role.PLAIN,
     "int | float": Role.PLAIN, "object": Role.PLAIN, "Generator": Role.PLAIN,
@@ -191,6 +198,16 @@ def to_tensors(value: object) -> tuple[object, ...]:
     return tuple(value)
 
 
+def to_parts(value: object) -> tuple[object, ...]:
+    """A tuple of tensors; one tensor stands for a sequence of one."""
+    return (value,) if is_tensor(value) else to_tensors(value)
+
+
+def to_parts_variadic(values: tuple[object, ...]) -> tuple[object, ...]:
+    """The tuple of `f(a, b)` or `f((a, b))`."""
+    return to_parts(values[0]) if len(values) == 1 else values
+
+
 def to_dtype_or_none(value: object) -> object:
     """A DType; None and `undefined` mean that it was omitted."""
     return None if value is None or value is undefined else as_dtype(value)
@@ -203,9 +220,14 @@ def to_device_or_none(value: object) -> object:
 
 CONVERT: Mapping[Role, Callable[[Any], object]] = {
     Role.SIZES: to_sizes, Role.SIZE: to_sizes, Role.DIMS: to_dims, Role.PAIR: to_pair,
-    Role.TENSORS: to_tensors, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
+    Role.TENSORS: to_tensors, Role.PARTS: to_parts, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
 }  # fmt: skip
 """How a role makes an argument canonical; roles that are missing take it as it is."""
+VARIADIC: Mapping[Role, Callable[[tuple[object, ...]], tuple[Any, ...]]] = {
+    Role.SIZES: to_sizes_variadic,
+    Role.PARTS: to_parts_variadic,
+}
+"""Roles whose last positional parameter also takes separate arguments, and what makes one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +245,7 @@ class Signature:
     _defaults: tuple[object, ...] = field(init=False)
     _conversions: tuple[tuple[int, Parameter, Callable[[Any], object]], ...] = field(init=False)
     _required_count: int = field(init=False)
-    _is_variadic: bool = field(init=False)
+    _variadic: Callable[[tuple[object, ...]], tuple[Any, ...]] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Tables that make `bind` quick."""
@@ -239,13 +261,14 @@ class Signature:
         ]
         put(self, "_conversions", tuple(found))
         put(self, "_required_count", sum(each.required for each in self.parameters))
-        put(self, "_is_variadic", bool(count) and self.parameters[count - 1].role is Role.SIZES)
+        last = VARIADIC.get(self.parameters[count - 1].role) if count else None
+        put(self, "_variadic", last)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Values:
         """The call of `args` and `kwargs`: canonical, defaults filled in."""
         count = self.positional_count
-        if len(args) > count and self._is_variadic:
-            args = (*args[: count - 1], to_sizes_variadic(tuple(args[count - 1 :])))
+        if len(args) > count and self._variadic is not None:
+            args = (*args[: count - 1], self._variadic(tuple(args[count - 1 :])))
         if kwargs or len(args) > count or len(args) < self._required_count:
             values = self._with_keywords(args, kwargs)
         else:

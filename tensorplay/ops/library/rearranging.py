@@ -26,7 +26,7 @@ from tensorplay.core.errors import (
 from tensorplay.ops.declare import composite
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Size, is_tensor
+from tensorplay.ops.signature import Parts, Size, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -134,7 +134,7 @@ def dsplit(input: Tensor, indices_or_sections: object) -> Any:  # noqa: ANN401  
 
 
 @composite()
-def meshgrid(tensors: Sequence[Tensor], indexing: str = "ij") -> Any:  # noqa: ANN401  # a tuple of tensors
+def meshgrid(tensors: Parts, *, indexing: str = "ij") -> Any:  # noqa: ANN401  # a tuple of tensors
     """Views of the 1-d (or 0-d) tensors, each expanded to the grid of all: one for each coordinate.
 
     `indexing="ij"` counts coordinates in the order of dimensions, `"xy"` exchanges the first two.
@@ -159,7 +159,7 @@ def meshgrid(tensors: Sequence[Tensor], indexing: str = "ij") -> Any:  # noqa: A
 
 
 @composite()
-def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
+def cartesian_prod(tensors: Parts) -> Tensor:
     """All combinations of elements of 1-d tensors, a row each, the last tensor's changing fastest.
 
     Of one tensor: the tensor itself, copied.
@@ -276,9 +276,9 @@ def _() -> Iterator[Sample]:
 @meshgrid.sample
 def _() -> Iterator[Sample]:
     yield sample((Arg((2,)), Arg((3,)), Arg(())))
-    yield sample((Arg((2,)), Arg((3,), int64)), "xy")
+    yield sample((Arg((2,)), Arg((3,), int64)), indexing="xy")
     yield bad(ShapeError, "1-d", (Arg((2, 3)),))
-    yield bad(ArgumentValueError, "indexing", (Arg((2,)),), "yx")
+    yield bad(ArgumentValueError, "indexing", (Arg((2,)),), indexing="yx")
 
 
 @cartesian_prod.sample

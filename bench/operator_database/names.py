@@ -1,0 +1,89 @@
+"""Which function of ours an entry of the database means.
+
+Comes in: an `OpInfo`. Goes out: a callable that takes our tensors, or `Absent` with a reason. An
+entry whose operator is a lambda of the database (`lambda x, *args: x.view(*args)`) is called as it
+is, with `tensorplay` where its text says `torch`: so its adaptations hold for us too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorplay as tp
+
+INTERNAL = ("jiterator_", "torch.ops.", "torch._", "sparse.", "_", "to_sparse", "__getitem__ngrad")
+"""Names that are no part of PyTorch's public interface on strided tensors: sparse layouts, CUDA's
+run-time kernels, functions behind other functions."""
+PUBLIC_DUNDERS = ("__r", "__getitem__")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """There is no such function here."""
+
+    name: str
+
+
+def is_internal(name: str) -> bool:
+    """Whether a name stands outside of the comparison."""
+    return name.startswith(INTERNAL) and not name.startswith(PUBLIC_DUNDERS)
+
+
+def named(path: str) -> Callable[..., Any] | None:
+    """The function at a dotted path in `tensorplay`, else the method or attribute of that name."""
+    found: Any = tp
+    for part in path.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            break
+    if callable(found) and not isinstance(found, types.ModuleType):
+        return found
+    member = getattr(tp.Tensor, path, None)
+    if callable(member):
+        return lambda tensor, *args, **kwargs: getattr(tensor, path)(*args, **kwargs)
+    if isinstance(member, property) or inspect.isdatadescriptor(member):
+        return lambda tensor: getattr(tensor, path)
+    return None
+
+
+def ours(info: Any) -> Callable[..., Any] | Absent:  # an OpInfo
+    """Our counterpart of an entry."""
+    function = info.op
+    if inspect.isfunction(function) and function.__name__ == "<lambda>":
+        if "torch" not in function.__code__.co_names and named(info.name) is None:
+            return Absent(info.name)
+        if "torch" in function.__code__.co_names and _reaches(function) is None:
+            return Absent(info.name)
+        return types.FunctionType(
+            function.__code__,
+            {**function.__globals__, "torch": tp},
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
+        )
+    found = named(info.name)
+    return Absent(info.name) if found is None else found
+
+
+def _reaches(function: types.FunctionType) -> Any:  # whatever it reaches
+    """What the attribute names after `torch` in a lambda lead to."""
+    names = function.__code__.co_names
+    found: Any = tp
+    for part in names[names.index("torch") + 1 :]:
+        step = getattr(found, part, None)
+        if step is None:
+            return found if found is not tp and callable(found) else None
+        found = step
+    return found
+
+
+def draws(info: Any) -> bool:  # an OpInfo
+    """Whether results are random or uninitialized, so that only shape, dtype and distribution compare."""
+    if info.has_nondeterministic_output or "empty" in info.name:
+        return True
+    function = info.op
+    return inspect.isfunction(function) and "wrapper_set_seed" in function.__code__.co_names
