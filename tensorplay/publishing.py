@@ -13,12 +13,18 @@ from tensorplay import entries, methods
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.queries import (
+    AS_METHODS,
     allclose,
     broadcast_shapes,
     broadcast_tensors,
     can_cast,
     einsum,
     equal,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_same_size,
+    is_signed,
     numel,
     result_type,
 )
@@ -91,7 +97,8 @@ PLAIN: dict[str, Callable[..., Any]] = {
         function.__name__: function
         for function in (
             allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack,
-            from_numpy, is_tensor, numel, result_type,
+            from_numpy, is_complex, is_floating_point, is_nonzero, is_same_size, is_signed, is_tensor, numel,
+            result_type,
         )
     },
 }  # fmt: skip
@@ -108,6 +115,8 @@ def publish_all() -> None:
     library.load()
     tp.freeze()
     methods.attach()
+    for question in AS_METHODS:
+        setattr(Tensor, question.__name__, question)
     for operator in tp:
         _publish(operator)
     tp.on_declaration(_publish)

@@ -26,6 +26,31 @@ def equal(input: Tensor, other: Tensor) -> bool:  # PyTorch's name
     return input.shape == other.shape and bool(tp.eq(input, other).all())
 
 
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of a tensor is not zero."""
+    return bool(input)
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating-point type."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative values."""
+    return input.is_signed()
+
+
 def numel(input: Tensor) -> int:  # PyTorch's name
     """The number of elements."""
     return input.numel()
@@ -72,3 +97,7 @@ def can_cast(source: DType, target: DType) -> bool:
     return rank[source.kind] <= rank[target.kind] and not (
         source.kind == "i" and target.kind == "u"
     )
+
+
+AS_METHODS = (allclose, equal, is_nonzero, is_same_size)
+"""The questions that are methods of the first tensor too."""

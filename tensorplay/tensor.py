@@ -85,6 +85,16 @@ class Tensor(_C.TensorBase, OperatorMethods):
         return self.device.type == "cuda"
 
     @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the CPU's."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there is no memory behind the tensor."""
+        return self.device.type == "meta"
+
+    @property
     def itemsize(self) -> int:
         """Bytes of an element."""
         size: int = self.dtype.itemsize
@@ -127,6 +137,12 @@ class Tensor(_C.TensorBase, OperatorMethods):
     def dim(self) -> int:
         """The number of dimensions."""
         return self.ndim
+
+    ndimension = dim
+
+    def get_device(self) -> int:
+        """The number of the CUDA device; -1 on the CPU."""
+        return -1 if self.device.index is None else self.device.index
 
     def numel(self) -> int:
         """The number of elements."""

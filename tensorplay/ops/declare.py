@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.ops.kinds.composite import Composite
 from tensorplay.ops.kinds.index import Form, Index
-from tensorplay.ops.kinds.pointwise import COMMON, FLOAT, Pointwise, Promotion, ResultRule
+from tensorplay.ops.kinds.pointwise import COMMON, FLOAT, Pointwise, PromotionRule, ResultRule
 from tensorplay.ops.kinds.reduction import Reduction, same_dtype
 from tensorplay.ops.kinds.reduction import ResultRule as ReductionResult
 from tensorplay.ops.kinds.reinterpreted import Layout, Reinterpreted
@@ -63,7 +63,7 @@ def declare(
 
 def pointwise(
     *,
-    promotion: Promotion = COMMON,
+    promotion: PromotionRule = COMMON,
     result: ResultRule | None = None,
     shape: Callable[..., Sequence[int]] | None = None,
     name: str | None = None,

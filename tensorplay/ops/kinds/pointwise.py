@@ -84,6 +84,8 @@ class Promotion(Enum):
 COMMON, FLOAT = Promotion.COMMON, Promotion.FLOAT
 
 ResultRule = DType | Callable[..., DType]
+PromotionRule = Promotion | Callable[..., Promotion]
+"""How operands combine, or a function of the call that says so."""
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +124,7 @@ class Pointwise(Kind):
         self,
         scalar_fn: Callable[..., Value],
         *,
-        promotion: Promotion = COMMON,
+        promotion: PromotionRule = COMMON,
         result: ResultRule | None = None,
         shape: Callable[..., Sequence[int]] | None = None,
         index_name: str | None = None,
@@ -254,7 +256,9 @@ class Pointwise(Kind):
             asked = self._declared_result(values)
             if asked.kind == found.kind:
                 return asked
-        if self.promotion is FLOAT and found.kind in "biu":
+        rule = self.promotion
+        promotion = rule if isinstance(rule, Promotion) else rule(*values)
+        if promotion is FLOAT and found.kind in "biu":
             return dtypes.get_default_dtype()
         return found
 
@@ -447,7 +451,8 @@ class Pointwise(Kind):
         """The kind of a companion: another scalar function under the same rules."""
         return Pointwise(
             scalar_fn,
-            promotion=self.promotion,
+            # Its call has other parameters than a rule reads, and its operands are floats.
+            promotion=self.promotion if isinstance(self.promotion, Promotion) else COMMON,
             index_name=self.index_name,
             linear_name=self.linear_name,
         )

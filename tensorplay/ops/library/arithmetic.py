@@ -8,8 +8,8 @@ from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentError, ArgumentValueError, ShapeError
 from tensorplay.ops import values as ops
-from tensorplay.ops.declare import FLOAT, pointwise
-from tensorplay.ops.kinds.pointwise import refuse_bool
+from tensorplay.ops.declare import COMMON, FLOAT, pointwise
+from tensorplay.ops.kinds.pointwise import Promotion, refuse_bool
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.values import Scalar, Value
@@ -38,20 +38,33 @@ def mul(input: Scalar, other: Scalar) -> Value:
     return ops.logical_and(input, other) if input.dtype.kind == "b" else input * other
 
 
-@pointwise(promotion=FLOAT, method=True, inplace=True)
+def _division(input: Scalar, other: Scalar, rounding_mode: str | None) -> Promotion:
+    """A quotient that is rounded keeps integers."""
+    del input, other
+    return FLOAT if rounding_mode is None else COMMON
+
+
+@pointwise(promotion=_division, method=True, inplace=True)
 def div(input: Scalar, other: Scalar, *, rounding_mode: str | None = None) -> Value:
     """True division; integers become floats.
 
-    `rounding_mode="trunc"` or `"floor"` rounds the quotient.
+    `rounding_mode="trunc"` or `"floor"` rounds the quotient, and integers stay integers; division of
+    integers by zero then gives 0.
     """
     if rounding_mode is None:
         return input / other
-    if rounding_mode == "trunc":
-        return ops.trunc(input / other)
+    if rounding_mode not in {"trunc", "floor"}:
+        msg = f"div: rounding_mode must be None, 'trunc' or 'floor', found {rounding_mode!r}"
+        raise ArgumentValueError(msg)
+    refuse_bool("rounded division", input, "convert with .int()")
     if rounding_mode == "floor":
         return ops.floordiv(input, other)
-    msg = f"div: rounding_mode must be None, 'trunc' or 'floor', found {rounding_mode!r}"
-    raise ArgumentValueError(msg)
+    if input.dtype.is_differentiable:
+        return ops.trunc(input / other)
+    below = ops.floordiv(input, other)
+    is_rounded = ops.ne(ops.remainder(input, other), 0)
+    is_negative = ops.ne(ops.lt(input, 0), ops.lt(other, 0))
+    return ops.where(ops.logical_and(is_rounded, is_negative), below + 1, below)
 
 
 @pointwise(method=True, inplace=True)
@@ -128,8 +141,20 @@ def _binary_samples(low: float = -2.0, *, positive: bool = False) -> Callable[[]
 
 for _operator in (add, sub, mul):
     _operator.sample(_binary_samples())
-for _operator in (div, floor_divide, remainder, fmod):
+for _operator in (floor_divide, remainder, fmod):
     _operator.sample(_binary_samples(positive=True))
+
+
+@div.sample
+def _div_samples() -> Iterator[Sample]:
+    yield from _binary_samples(positive=True)()
+    integers = Arg((5,), dtypes.int64, values=[7, -7, 7, -7, -6])
+    divisors = Arg((5,), dtypes.int32, values=[2, 2, -2, -2, 2])
+    for mode in ("trunc", "floor"):
+        yield sample(Arg((3, 4)), Arg((4,), low=0.5), rounding_mode=mode)
+        yield sample(integers, divisors, rounding_mode=mode)
+        yield sample(integers, -3, rounding_mode=mode)
+    yield bad(ArgumentValueError, "rounding_mode", Arg((3,)), 2, rounding_mode="up")
 
 
 @pow.sample

@@ -50,7 +50,7 @@ def _doubled(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -
     return x
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Products of the elements up to and including each place along `dim`.
 

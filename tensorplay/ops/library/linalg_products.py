@@ -313,7 +313,7 @@ def _scaled(
     return product + (input if beta == 1 else input * beta)
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -321,7 +321,7 @@ def addmm(
     return _scaled("addmm", (2, 2), input, mat1, mat2, beta, alpha)
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -329,7 +329,7 @@ def addmv(
     return _scaled("addmv", (2, 1), input, mat, vec, beta, alpha)
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -338,6 +338,57 @@ def baddbmm(
     `input` broadcasts, and is ignored at beta = 0.
     """
     return _scaled("baddbmm", (3, 3), input, batch1, batch2, beta, alpha)
+
+
+@composite(method=True, inplace=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    """`beta * input + alpha * Σ_b batch1[b] @ batch2[b]` for batches (B, N, M) and (B, M, P).
+
+    `input` broadcasts, and is ignored at beta = 0.
+    """
+    if (batch1.ndim, batch2.ndim) != (3, 3) or batch1.shape[0] != batch2.shape[0]:
+        msg = (
+            f"addbmm: expected two batches of as many matrices, found shapes {tuple(batch1.shape)} and "
+            f"{tuple(batch2.shape)}"
+        )
+        raise ShapeError(msg)
+    rows = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
+    return _scaled("addbmm", (2, 2), input, rows, batch2.reshape(rows.shape[1], -1), beta, alpha)
+
+
+@composite(method=True, inplace=True)
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and is ignored at beta = 0."""
+    if (vec1.ndim, vec2.ndim) != (1, 1):
+        msg = (
+            f"addr: expected two vectors, found shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}"
+        )
+        raise ShapeError(msg)
+    product = vec1.unsqueeze(1) * vec2
+    if layout.broadcast_shapes("addr", [input.shape, product.shape]) != product.shape:
+        msg = f"addr: input of shape {tuple(input.shape)} does not expand to {tuple(product.shape)}"
+        raise ShapeError(msg)
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else product + (input if beta == 1 else input * beta)
+
+
+@addbmm.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 4)), Arg((3, 2, 5)), Arg((3, 5, 4)))
+    yield sample(Arg((4,)), Arg((3, 2, 5), layout="transposed"), Arg((3, 5, 4)), beta=0.5, alpha=2)
+    yield bad(ShapeError, "as many matrices", Arg((2, 4)), Arg((3, 2, 5)), Arg((2, 5, 4)))
+
+
+@addr.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 3)), Arg((2,)), Arg((3,)))
+    yield sample(Arg((3,)), Arg((2,), layout="reversed"), Arg((3,)), beta=0.5, alpha=2)
+    yield sample(Arg((2, 3)), Arg((2,)), Arg((3,)), beta=0)
+    yield bad(ShapeError, "two vectors", Arg((2, 3)), Arg((2, 1)), Arg((3,)))
 
 
 @addmm.sample

@@ -184,7 +184,9 @@ def _scatter_batching(operator: Operator, values: Values, metas: Values, size: i
     return operator(whole, inside, (size, *sizes), (meta.numel, *stride), offset)
 
 
-@structured(meta=lambda input, *_: input.contiguous(), linear=True, batching=_scatter_batching)
+@structured(
+    meta=lambda input, *_: input.contiguous(), method=True, linear=True, batching=_scatter_batching
+)
 def as_strided_scatter(
     input: Array, src: Array, size: Size, stride: Size, storage_offset: int | None = None
 ) -> Array:
