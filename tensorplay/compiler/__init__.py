@@ -7,7 +7,12 @@ Its packages are the layers of docs/architecture.md, from the top down: `api` an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tensorplay.compiler.statistics import Stats, stats
+
+if TYPE_CHECKING:
+    from tensorplay.compiler.covered import Coverage
 
 
 def reset() -> None:
@@ -17,4 +22,11 @@ def reset() -> None:
     reset_all()
 
 
-__all__ = ["Stats", "reset", "stats"]
+def coverage() -> Coverage:
+    """Return what lowers to native code and what has derivatives, for every operator; it has `.text()`."""
+    from tensorplay.compiler.covered import coverage as covered
+
+    return covered()
+
+
+__all__ = ["Stats", "coverage", "reset", "stats"]

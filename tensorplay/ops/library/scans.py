@@ -38,9 +38,7 @@ def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta
     return TensorMeta(input.shape, _result_dtype(input.dtype, dtype), input.device)
 
 
-@structured(
-    meta=_cumsum_meta, method=True, inplace=True, linear=True, batching=along("dim")
-)
+@structured(meta=_cumsum_meta, method=True, inplace=True, linear=True, batching=along("dim"))
 def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
     dim = layout.normalize_dim("cumsum", dim, input.ndim)

@@ -1,15 +1,15 @@
 """What the compiler and the derivatives cover: `tp.compiler.coverage()`, one record for each operator.
 
 In: the registry. Out: a `Coverage`. Nothing is listed by hand: kinds say what lowers, declarations
-what has derivatives, and of a composite its parts say both, found by running it on a sample without
-data.
+what has derivatives, and of a composite its parts say both, found by running it on a sample: without
+data, or with it where the parts depend on data.
 
 >>> import tensorplay as tp
 >>> found = tp.compiler.coverage()
 >>> found["gelu"].lowering, found["linalg_qr"].lowering
 ('native', 'kernel')
->>> found["softmax"].differentiable, found["argmax"].reason
-(True, 'its result is an index')
+>>> found["softmax"].differentiable, found["argmax"].differentiable
+(True, False)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tensorplay import dispatch
-from tensorplay.core.errors import TensorPlayError
+from tensorplay.core.errors import RegistryError, TensorPlayError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.dispatch import OperatorMode
 from tensorplay.ops.kinds import Composite, Structured
@@ -28,8 +28,9 @@ from tensorplay.ops.kinds.kind import Kind
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg
 from tensorplay.ops.signature import Values
+from tensorplay.tensor import tensor_from_data
 
-Lowering = Literal["native", "kernel", "unknown"]
+Lowering = Literal["native", "kernel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class OperatorCoverage:
     kind: str
     lowering: Lowering
     """`native`: compiled programs have loops of their own for it; `kernel`: they call eager kernels,
-    those of `kernels`; `unknown`: it is made of parts, and which ones depends on data."""
+    those of `kernels`."""
     kernels: tuple[str, ...]
     """The operators whose eager kernels are called: itself, or parts of it."""
     differentiable: bool
@@ -145,9 +146,8 @@ def _is_batched(operator: Operator) -> bool:
 
 
 def _of_parts(operator: Operator, found: dict[str, OperatorCoverage]) -> OperatorCoverage:
-    """A composite: what its parts are, in the first sample that needs no data."""
+    """A composite: what its parts are in the first sample that can be run."""
     mode = _Parts()
-    differentiable = None
     for values in _calls(operator):
         mode.seen.clear()
         try:
@@ -155,11 +155,11 @@ def _of_parts(operator: Operator, found: dict[str, OperatorCoverage]) -> Operato
                 result = operator.kind.decompose(operator, values)  # type: ignore[attr-defined]  # a composite
         except TensorPlayError:
             continue
-        differentiable = any(each.requires_grad for each in _tensors(result))
         break
-    if differentiable is None:
-        return OperatorCoverage(operator.name, operator.kind.name, "unknown", (), False,
-                                "which parts it has depends on data", False, False)  # fmt: skip
+    else:
+        msg = f"{operator.name}: no sample can be run"
+        raise RegistryError(msg)
+    differentiable = any(each.requires_grad for each in _tensors(result))
     records = [_record(part, found) for part in mode.seen.values()]
     kernels = tuple(sorted({name for each in records for name in each.kernels}))
     through = [each for each in records if each.differentiable]
@@ -186,21 +186,26 @@ class _Parts(OperatorMode):
 
 
 def _calls(operator: Operator) -> Iterator[Values]:
-    """The calls of the samples, with tensors that have no data; those that can require a gradient."""
-    for sample in operator.samples() if operator.samples is not None else ():
-        if sample.error is None:
-            args = [_without_data(each) for each in sample.args]
-            kwargs = {name: _without_data(each) for name, each in sample.kwargs.items()}
-            yield operator.signature.bind(args, kwargs)
+    """The calls of the samples, with tensors that require a gradient where they can: without data, then with it."""
+    for with_data in (False, True):
+        for sample in operator.samples() if operator.samples is not None else ():
+            if sample.error is None:
+                args = [_argument(each, with_data) for each in sample.args]
+                kwargs = {name: _argument(each, with_data) for name, each in sample.kwargs.items()}
+                yield operator.signature.bind(args, kwargs)
 
 
-def _without_data(value: Any) -> Any:  # noqa: ANN401  # an argument
+def _argument(value: Any, with_data: bool) -> Any:  # noqa: ANN401  # an argument
     if isinstance(value, Arg):
-        tensor = dispatch.tensor_of_meta(TensorMeta(value.shape, value.dtype))
+        if with_data:
+            data = 0 if value.values is None else value.values
+            tensor = tp.zeros(value.shape, dtype=value.dtype) + tensor_from_data(data, dtype=value.dtype)
+        else:
+            tensor = dispatch.tensor_of_meta(TensorMeta(value.shape, value.dtype))
         tensor.requires_grad = value.dtype.is_differentiable
         return tensor
     if isinstance(value, (tuple, list)):
-        return tuple(_without_data(each) for each in value)
+        return tuple(_argument(each, with_data) for each in value)
     return value
 
 
