@@ -199,7 +199,9 @@ def _argument(value: Any, with_data: bool) -> Any:  # noqa: ANN401  # an argumen
     if isinstance(value, Arg):
         if with_data:
             data = 0 if value.values is None else value.values
-            tensor = tp.zeros(value.shape, dtype=value.dtype) + tensor_from_data(data, dtype=value.dtype)
+            tensor = tp.zeros(value.shape, dtype=value.dtype) + tensor_from_data(
+                data, dtype=value.dtype
+            )
         else:
             tensor = dispatch.tensor_of_meta(TensorMeta(value.shape, value.dtype))
         tensor.requires_grad = value.dtype.is_differentiable
