@@ -111,7 +111,9 @@ def differentiable(outcome: Outcome) -> list[Tensor]:
 
 def _drawn(random: np.random.Generator, y: Tensor) -> Tensor:
     drawn = random.standard_normal(y.shape)
-    return from_numpy(drawn + 1j * random.standard_normal(y.shape) if y.is_complex() else drawn)
+    if y.is_complex():
+        drawn = np.asarray(drawn + 1j * random.standard_normal(y.shape))
+    return from_numpy(drawn)
 
 
 def _check_inputs(varied: list[Tensor]) -> None:

@@ -45,6 +45,10 @@ class ArgumentValueError(TensorPlayError, ValueError):
     """An argument has the right type and a value outside its domain."""
 
 
+class LinAlgError(ArgumentValueError):
+    """A factorization does not exist (a singular matrix, one that is not positive definite), or did not converge."""
+
+
 class LayoutError(TensorPlayError):
     """The strides do not allow what was asked: call `.contiguous()` or `.reshape(...)`."""
 

@@ -21,7 +21,7 @@ from tensorplay.func import vmap
 SIZE = 3
 UNDEFINED = frozenset({"empty", "new_empty", "empty_like"})
 """Their results are memory that nobody wrote."""
-OF_MEMORY = frozenset({"as_strided", "as_strided_scatter"})
+OF_MEMORY = frozenset({"as_strided", "view_as_complex", "as_strided_scatter"})
 """They read memory, where a sample of a batch that is the last dimension lies otherwise than alone."""
 EXACT = frozenset({"pointwise", "view", "index"})
 

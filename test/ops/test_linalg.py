@@ -103,9 +103,10 @@ def test_singular_values_and_ranks():
     assert int(linalg.matrix_rank(x)) == 2
     assert int(linalg.matrix_rank(x, atol=1e9)) == 0
     close(linalg.pinv(x), np.linalg.pinv(A, rcond=1e-12))
-    close(linalg.lstsq(x, tp.from_numpy(B)), np.linalg.lstsq(A, B, rcond=1e-12)[0])
+    close(linalg.lstsq(x, tp.from_numpy(B)).solution, np.linalg.lstsq(A, B, rcond=1e-12)[0])
     close(
-        linalg.lstsq(x, tp.from_numpy(B[:, 0].copy())), np.linalg.lstsq(A, B[:, 0], rcond=1e-12)[0]
+        linalg.lstsq(x, tp.from_numpy(B[:, 0].copy())).solution,
+        np.linalg.lstsq(A, B[:, 0], rcond=1e-12)[0],
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,18 +24,12 @@ from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.registry import tp
+from tensorplay.ops.results import ValuesIndices
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
-
-
-class Running(NamedTuple):
-    """The extreme up to each place, and where it stands."""
-
-    values: Tensor
-    indices: Tensor
 
 
 def _doubled(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -116,9 +110,9 @@ def running_extreme(input: Array, dim: int, largest: bool) -> Array:
     )
 
 
-def _running(input: Tensor, dim: int, largest: bool) -> Running:
+def _running(input: Tensor, dim: int, largest: bool) -> ValuesIndices:
     places = tp.running_extreme(input, dim, largest)
-    return Running(input.gather(dim, places) if input.ndim else input.clone(), places)
+    return ValuesIndices(input.gather(dim, places) if input.ndim else input.clone(), places)
 
 
 @composite(method=True)

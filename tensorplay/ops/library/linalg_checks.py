@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorplay.core.dtypes import DType, float32, float64
-from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
+from tensorplay.core.dtypes import DType, complex64, complex128, float32, float64
+from tensorplay.core.errors import DTypeError, LinAlgError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
 from tensorplay.ops.quiet import quiet
+from tensorplay.ops.registry import tp
 from tensorplay.ops.signature import dtype_of
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ MATRIX = "expected a matrix or a batch of matrices"
 def check_dtype(name: str, *dtypes: DType) -> None:
     """Refuse what LAPACK does not compute here, and operands of different dtypes."""
     for each in dtypes:
-        if each not in {float32, float64}:
-            msg = f"{name}: expected float32 or float64, found {each}; convert with .to()"
+        if each not in {float32, float64, complex64, complex128}:
+            msg = f"{name}: expected float32 or float64, or their complex numbers, found {each}; convert with .to()"
             raise DTypeError(msg)
     if len(set(dtypes)) > 1:
         found = " and ".join(str(each) for each in dtypes)
@@ -65,7 +66,7 @@ def lapack(name: str, function: Callable[..., Any], *args: object, **kwargs: obj
     except np.linalg.LinAlgError as error:
         text = str(error)
         msg = f"{name}: {text[:1].lower()}{text[1:]}"
-        raise ArgumentValueError(msg) from None
+        raise LinAlgError(msg) from None
 
 
 def dense(array: Array, dtype: Any) -> Array:  # noqa: ANN401  # a NumPy dtype
@@ -73,14 +74,19 @@ def dense(array: Array, dtype: Any) -> Array:  # noqa: ANN401  # a NumPy dtype
     return np.asarray(array, dtype, order="C")
 
 
-def symmetrized(A: Array) -> Array:
-    """`(A + Aᵀ) / 2`: `A` to the bit where it is symmetric."""
-    return np.asarray((A + A.swapaxes(-2, -1)) / A.dtype.type(2))
-
-
 def turned(A: Tensor) -> Tensor:
     """The transposed matrices."""
     return A.transpose(-2, -1)
+
+
+def adjoint(A: Tensor) -> Tensor:
+    """The transposed matrices, conjugated where they are complex: Aᴴ."""
+    return turned(A).conj()
+
+
+def real_part(A: Tensor) -> Tensor:
+    """The real part of a tensor, itself where it is real."""
+    return tp.real(A)
 
 
 def scipy_linalg(name: str) -> Any:  # noqa: ANN401  # a module without types

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import float64, int64
+from tensorplay.core.dtypes import float64, int64, to_real
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
 from tensorplay.ops.batching import leading
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.library.linalg_checks import (
+    adjoint,
     check_dtype,
     check_matrix,
     check_square,
@@ -32,12 +33,12 @@ from tensorplay.ops.library.linalg_checks import (
     lapack,
     like,
     scipy_linalg,
-    symmetrized,
     turned,
 )
 from tensorplay.ops.library.matmul import matmul
 from tensorplay.ops.library.windows import meta_of
 from tensorplay.ops.registry import Operator, tp
+from tensorplay.ops.results import SignLogabsdet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Values
 
@@ -72,7 +73,7 @@ def _inv_meta(A: TensorMeta) -> TensorMeta:
 def linalg_inv(A: Array) -> Array:
     """The inverse of square matrices (..., N, N), float32 or float64.
 
-    Singular matrices are refused with an `ArgumentValueError`. To apply an inverse to something,
+    Singular matrices are refused with a `LinAlgError`. To apply an inverse to something,
     `solve` is quicker and more accurate.
 
     d(A⁻¹) = -A⁻¹ dA A⁻¹ (Giles 2008, 2.2.3).
@@ -152,7 +153,7 @@ def _cofactor_meta(A: TensorMeta) -> TensorMeta:
 def linalg_cofactor(A: Array) -> Array:
     """The matrices of cofactors of (..., N, N): det(A) A⁻ᵀ where A is regular.
 
-    From the singular values: cof(U S Vᵀ) = det(U) det(V) U cof(S) Vᵀ, where cof(S) has the
+    From the singular values: cof(U S Vᴴ) = det(U) det(Vᴴ) conj(U cof(S) Vᴴ), where cof(S) has the
     products of all singular values but one, so that nothing is divided by zero.
 
     d cof A = ⟨A⁻ᵀ, dA⟩ cof A - A⁻ᵀ dAᵀ cof A (the product rule on det(A) A⁻ᵀ).
@@ -160,9 +161,10 @@ def linalg_cofactor(A: Array) -> Array:
     check_square("cofactor", A)
     order = A.shape[-1]
     U, S, Vh = lapack("cofactor", np.linalg.svd, A)
-    others = np.where(np.eye(order, dtype=bool), A.dtype.type(1), S[..., None, :]).prod(-1)
+    others = np.where(np.eye(order, dtype=bool), S.dtype.type(1), S[..., None, :]).prod(-1)
     sign = np.linalg.det(U) * np.linalg.det(Vh)
-    return dense((U * (sign[..., None] * others)[..., None, :]) @ Vh, A.dtype)
+    scaled = U.conj() * (sign[..., None] * others)[..., None, :]
+    return dense(scaled @ Vh.conj(), A.dtype)
 
 
 @linalg_cofactor.gradient("A")
@@ -190,31 +192,36 @@ linalg_cofactor.sample(_square_samples)
 
 def _slogdet_meta(input: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     batch, _ = check_square("slogdet", input)
-    return like(input, *batch), like(input, *batch)
+    return like(input, *batch), TensorMeta(batch, to_real(input.dtype), input.device)
 
 
-@structured(meta=_slogdet_meta, method=True, batching=leading)
-def slogdet(input: Array) -> tuple[Array, Array]:
-    """The sign and the logarithm of the absolute determinant of square matrices (..., N, N).
+@structured(meta=_slogdet_meta, public=False, conjugates=True, batching=leading)
+def slogdet_parts(A: Array) -> tuple[Array, Array]:
+    """The sign and the logarithm of the absolute determinant; `slogdet` names them.
 
-    `det = sign * exp(logabsdet)` without its overflow; of singular matrices (0, -inf).
-
-    d log|det A| = tr(A⁻¹ dA) (Giles 2008, 2.2.4); the sign is constant.
+    With t = tr(A⁻¹ dA), d log|det A| = Re t and d sign = i sign Im t (Giles 2008, 2.2.4).
     """
-    check_square("slogdet", input)
-    sign, logabsdet = lapack("slogdet", np.linalg.slogdet, input)
-    return dense(sign, input.dtype), dense(logabsdet, input.dtype)
+    check_square("slogdet", A)
+    sign, logabsdet = lapack("slogdet", np.linalg.slogdet, A)
+    return dense(sign, A.dtype), dense(logabsdet, A.real.dtype)
 
 
-@slogdet.gradient("input")
-def _(grads: tuple[Tensor | None, Tensor | None], input: Tensor) -> Tensor | None:
-    grad = grads[1]
-    if grad is None:
+@slogdet_parts.gradient("A")
+def _(
+    grads: tuple[Tensor | None, Tensor | None], A: Tensor, results: tuple[Tensor, Tensor]
+) -> Tensor | None:
+    turn, grad = grads
+    weight = grad
+    if turn is not None and turn.dtype.is_complex:
+        around = tp.imag(turn.conj() * results[0])
+        real = tp.zeros_like(around) if grad is None else grad
+        weight = tp.complex(real, -around)
+    if weight is None:
         return None
-    return grad.unsqueeze(-1).unsqueeze(-1) * turned(linalg_inv(input))
+    return weight.unsqueeze(-1).unsqueeze(-1) * adjoint(linalg_inv(A))
 
 
-@slogdet.tangent
+@slogdet_parts.tangent
 def _(
     operator: Operator,
     values: tuple[Any, ...],
@@ -226,7 +233,25 @@ def _(
     if tangent is None:
         return None, None
     slope = (turned(linalg_inv(values[0])) * tangent).sum((-2, -1))
-    return tp.zeros_like(results[0]), slope
+    if not slope.dtype.is_complex:
+        return tp.zeros_like(results[0]), slope
+    return results[0] * 1j * tp.imag(slope), tp.real(slope)
+
+
+slogdet_parts.sample(_square_samples)
+
+
+@composite(method=True)
+def slogdet(input: Tensor) -> Any:  # noqa: ANN401  # a named tuple
+    """`(sign, logabsdet)` of square matrices (..., N, N): det = sign · exp(logabsdet) without its overflow.
+
+    Of complex matrices the sign is a complex number of size 1; of singular ones the result is (0, -inf).
+
+    >>> import tensorplay as tp
+    >>> tp.slogdet(tp.tensor([[2.0, 0.0], [0.0, -3.0]])).sign
+    tensor(-1.)
+    """
+    return SignLogabsdet(*slogdet_parts(input))
 
 
 slogdet.sample(_square_samples)
@@ -234,8 +259,10 @@ slogdet.sample(_square_samples)
 
 @composite(method=True)
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants of square matrices (..., N, N): NaN where one is negative."""
+    """The logarithm of the determinants of square matrices (..., N, N): NaN where a real one is negative."""
     sign, logabsdet = slogdet(input)
+    if sign.dtype.is_complex:
+        return sign.log() + logabsdet
     return tp.where(sign < 0, float("nan"), logabsdet)
 
 
@@ -327,7 +354,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (`left`), or with X A = B; A (..., N, N), B (..., N, K) or vectors (..., N).
 
     B is seen as vectors where it is 1-d or has exactly the shape of A without the last size. Batch
-    sizes broadcast. Singular matrices are refused with an `ArgumentValueError`.
+    sizes broadcast. Singular matrices are refused with a `LinAlgError`.
     """
     if B.ndim and _is_vector(A, B):
         return solve_matrices(A if left else turned(A), B.unsqueeze(-1)).squeeze(-1)
@@ -423,7 +450,7 @@ def linalg_solve_triangular(
     """X with A X = B (`left`), or with X A = B; only the `upper` or lower triangle of A is read.
 
     A (..., N, N), B (..., N, K), or (..., K, N) on the right; batch sizes broadcast.
-    `unitriangular` takes the diagonal as ones. A zero on it is refused (`ArgumentValueError`).
+    `unitriangular` takes the diagonal as ones. A zero on it is refused (`LinAlgError`).
     Needs SciPy.
     """
     if left:
@@ -438,81 +465,3 @@ def _() -> Iterator[Sample]:
     yield sample(_REGULAR, Arg((3, 2)), upper=True)
     yield sample(_REGULAR, Arg((2, 3)), upper=False, left=False)
     yield bad(ShapeError, "expected a matrix", Arg((2, 2)), Arg((2,)), upper=True)
-
-
-# ---- Cholesky ---------------------------------------------------------------------------------------
-
-
-def _cholesky_meta(A: TensorMeta) -> TensorMeta:
-    batch, order = check_square("cholesky", A)
-    return like(A, *batch, order, order)
-
-
-@structured(meta=_cholesky_meta, public=False, batching=leading)
-def cholesky_factor(A: Array) -> Array:
-    """The lower triangular L with L Lᵀ = (A + Aᵀ) / 2 for matrices (..., N, N).
-
-    dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal (I. Murray,
-    Differentiation of the Cholesky decomposition, 2016).
-    """
-    check_square("cholesky", A)
-    return dense(lapack("cholesky", np.linalg.cholesky, symmetrized(A)), A.dtype)
-
-
-def _half_triangle(A: Tensor) -> Tensor:
-    """The lower triangle, with half of the diagonal: Φ."""
-    return (A.tril() + A.tril(-1)) / 2
-
-
-@cholesky_factor.gradient("A")
-def _(grad: Tensor, result: Tensor) -> Tensor:
-    middle = _half_triangle(matmul(turned(result), grad.tril()))
-    right = turned(solve_triangle(turned(result), turned(middle), True))  # middle L⁻¹
-    whole = solve_triangle(turned(result), right, True)
-    return (whole + turned(whole)) / 2
-
-
-@cholesky_factor.tangent
-def _(
-    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
-) -> Tensor | None:
-    del operator, values
-    tangent = tangents[0]
-    if tangent is None:
-        return None
-    both = (tangent + turned(tangent)) / 2
-    left = solve_triangle(result, both, False)
-    return matmul(result, _half_triangle(solve_triangle(result, turned(left), False)))
-
-
-_POSITIVE = Arg((3, 3), values=[4.0, 1.0, 0.5, 1.0, 3.0, -0.6, 0.5, -0.6, 2.0])
-_POSITIVES = Arg((2, 2, 2), values=[2.0, 0.5, 0.5, 1.0, 3.0, -1.0, -1.0, 4.0])
-
-
-@cholesky_factor.sample
-def _positive_samples() -> Iterator[Sample]:
-    yield sample(_POSITIVE)
-    yield sample(_POSITIVES)
-    yield sample(_EMPTY)
-    yield bad(ShapeError, "square", Arg((2, 3)))
-    yield bad(ShapeError, "expected a matrix", Arg((3,)))
-    yield bad(DTypeError, "float32 or float64", Arg((2, 2), int64))
-
-
-@composite(method=True)
-def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The triangular factor of symmetric positive definite matrices A (..., N, N).
-
-    The lower one L with L Lᵀ = A, or the `upper` one U with Uᵀ U = A. Of matrices that are not
-    quite symmetric, (A + Aᵀ) / 2 is factored. One that is not positive definite is refused with an
-    `ArgumentValueError`.
-    """
-    lower = cholesky_factor(input)
-    return turned(lower) if upper else lower
-
-
-@cholesky.sample
-def _() -> Iterator[Sample]:
-    yield sample(_POSITIVE)
-    yield sample(_POSITIVES, upper=True)
-    yield bad(ShapeError, "square", Arg((2, 3)))

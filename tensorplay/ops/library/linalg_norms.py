@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 
 def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
-    """The tensor in the dtype asked for; it must be real and floating."""
+    """The tensor in the dtype asked for; it must be floating or complex."""
+    if dtype is not None and x.dtype.is_complex and not dtype.is_complex:
+        raise DTypeError(f"{name}: dtype of a complex tensor must be complex, found {dtype}")
     x = x if dtype is None else x.to(dtype)
-    if x.dtype.kind != "f" and not x.is_floating_point():
+    if not x.dtype.is_differentiable:
         msg = (
             f"{name}: expected a floating dtype, found {x.dtype}; convert with .to() or give dtype"
         )
@@ -61,18 +63,24 @@ def linalg_vector_norm(
     *,
     dtype: DType | None = None,
 ) -> Tensor:
-    """(Σ |x|^ord)^(1/ord) over dimensions, by default over all elements.
+    """(Σ |x|^ord)^(1/ord) over dimensions, by default over all elements; real, also of complex numbers.
 
     `ord` inf is the largest |x|, -inf the least, 0 counts what is not zero. Floating dtypes;
-    `dtype` converts first; half types are computed in float32 and round once. Without elements 0,
-    except for negative orders and infinite ones. The derivative at 0 is 0.
+    `dtype` converts first; half types are computed in float32 and round once. Without elements 0;
+    negative orders and infinite ones are refused. The derivative at 0 is 0.
     """
     x = _floating("vector_norm", x, dtype)
+    if x.dtype.is_complex:
+        x = x.abs()
     result = x.dtype
     wide = x.to(result.compute)
     if ord == 2:
         return _root((wide * wide).sum(dim, keepdim), 2).to(result)
     size = wide.abs()
+    if ord < 0 and _reduces_nothing(x, dim):
+        raise ArgumentValueError(
+            f"vector_norm: order {ord} of no elements: shape {tuple(x.shape)} is empty"
+        )
     if math.isinf(ord):
         found: Tensor = tp.amax(size, dim, keepdim) if ord > 0 else tp.amin(size, dim, keepdim)
     elif ord == 0:
@@ -82,6 +90,16 @@ def linalg_vector_norm(
     else:
         found = _root(_powers(size, ord).sum(dim, keepdim), ord)
     return found.to(result)
+
+
+def _reduces_nothing(x: Tensor, dim: Dims) -> bool:
+    """Whether the dimensions to reduce hold no element."""
+    if dim is None or (isinstance(dim, Sequence) and not dim):
+        return not x.numel()
+    dims = layout.normalize_dims(
+        "vector_norm", dim if isinstance(dim, Sequence) else (dim,), x.ndim
+    )
+    return any(not x.shape[each] for each in dims) if x.ndim else False
 
 
 def _powers(size: Tensor, order: float) -> Tensor:
@@ -164,6 +182,8 @@ def _of_matrices(A: Tensor, ord: Any) -> Tensor:  # noqa: ANN401  # a number or 
         return linalg_svdvals(A).sum(-1)
     sums = -2 if abs(ord) == 1 else -1
     values = linalg_svdvals(A) if abs(ord) == 2 else A.abs().sum(sums)
+    if ord > 0 and not values.shape[-1]:  # the largest of no sums of magnitudes
+        return values.sum(-1)
     return values.amax(-1) if ord > 0 else values.amin(-1)
 
 

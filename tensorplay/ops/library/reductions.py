@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import dtypes, layout
 from tensorplay.core.dtypes import DType, Number
@@ -25,6 +25,7 @@ from tensorplay.ops.kinds.reduction import (
 from tensorplay.ops.library.arithmetic import maximum, minimum
 from tensorplay.ops.monoids import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, WELFORD
 from tensorplay.ops.registry import Operator
+from tensorplay.ops.results import ValuesIndices
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Dims, Values, is_tensor
 from tensorplay.ops.values import Value
@@ -221,13 +222,6 @@ def _comparable(x: Value) -> Value:
     return ops.to_dtype(x, dtypes.uint8) if x.dtype.kind == "b" else x
 
 
-class Extreme(NamedTuple):
-    """Values and their indices."""
-
-    values: Tensor
-    indices: Tensor
-
-
 def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
     """The three forms of max and min: of everything, of two tensors, along a dimension."""
     input, dim, keepdim = args
@@ -239,7 +233,7 @@ def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[An
     values = input.gather(dim, place) if input.ndim else input.clone()
     if not keepdim and input.ndim:
         values, place = values.squeeze(dim), place.squeeze(dim)
-    return Extreme(values, place)
+    return ValuesIndices(values, place)
 
 
 @composite(method=True)

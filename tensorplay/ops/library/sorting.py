@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,19 +25,13 @@ from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.registry import tp
+from tensorplay.ops.results import ValuesIndices
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import dtype_of, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.core.dtypes import DType
     from tensorplay.tensor import Tensor
-
-
-class Ordered(NamedTuple):
-    """Values, and the places along the dimension where they stand in the input."""
-
-    values: Tensor
-    indices: Tensor
 
 
 # ---- sorting ------------------------------------------------------------------------------------------
@@ -90,7 +84,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     NaN is the largest. Equal elements keep their order.
     """
     places = tp.argsort(input, dim, descending, stable)
-    return Ordered(_at(input, dim, places), places)
+    return ValuesIndices(_at(input, dim, places), places)
 
 
 def _count_along(name: str, input: Tensor, dim: int) -> int:
@@ -111,15 +105,15 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise ArgumentValueError(f"topk: k is {k}, dimension {dim} has {count} elements")
     places = tp.argsort(input, dim, largest)
     places = places.narrow(dim, 0, k) if input.ndim else places
-    return Ordered(_at(input, dim, places), places)
+    return ValuesIndices(_at(input, dim, places), places)
 
 
-def _chosen(input: Tensor, dim: int, keepdim: bool, places: Tensor) -> Ordered:
+def _chosen(input: Tensor, dim: int, keepdim: bool, places: Tensor) -> ValuesIndices:
     """The elements at places that keep `dim`."""
     values = _at(input, dim, places)
     if input.ndim and not keepdim:
-        return Ordered(values.squeeze(dim), places.squeeze(dim))
-    return Ordered(values, places)
+        return ValuesIndices(values.squeeze(dim), places.squeeze(dim))
+    return ValuesIndices(values, places)
 
 
 @composite(method=True)
@@ -141,12 +135,14 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 # ---- medians and quantiles ----------------------------------------------------------------------------
 
 
-def _median(name: str, input: Tensor, dim: int, keepdim: bool, *, ignore_nan: bool) -> Ordered:
+def _median(
+    name: str, input: Tensor, dim: int, keepdim: bool, *, ignore_nan: bool
+) -> ValuesIndices:
     count = _count_along(name, input, dim)
     if count == 0:
         raise ArgumentValueError(f"{name}: dimension {dim} is empty")
     if not input.ndim:
-        return Ordered(input.clone(), tp.zeros((), dtype=int64))
+        return ValuesIndices(input.clone(), tp.zeros((), dtype=int64))
     order = tp.argsort(input, dim)
     if not input.dtype.is_floating_point:
         return _chosen(input, dim, keepdim, order.narrow(dim, (count - 1) // 2, 1))

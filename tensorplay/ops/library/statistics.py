@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import dtypes, layout
 from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.registry import tp
+from tensorplay.ops.results import MinMax
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Dims
 
@@ -55,17 +56,10 @@ def nanmean(
 # ---- pairs ----------------------------------------------------------------------------------------------
 
 
-class Extremes(NamedTuple):
-    """The least and the largest element."""
-
-    min: Tensor
-    max: Tensor
-
-
 @composite(method=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # two tensors
     """`(min, max)` along a dimension or of all elements; NaN wins, equal elements share the gradient."""
-    return Extremes(tp.amin(input, dim, keepdim), tp.amax(input, dim, keepdim))
+    return MinMax(tp.amin(input, dim, keepdim), tp.amax(input, dim, keepdim))
 
 
 @composite()
