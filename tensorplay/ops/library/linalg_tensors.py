@@ -1,4 +1,4 @@
-"""Linear algebra of tensors seen as matrices, and products of vectors and batches.
+"""Linear algebra of tensors seen as matrices, and a few products.
 
 >>> import tensorplay as tp
 >>> tp.linalg.vecdot(tp.tensor([1.0, 2.0]), tp.tensor([3.0, 4.0]))
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentValueError, DimensionError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.linalg_inverse import linalg_inv, linalg_solve, solve_triangle
@@ -121,56 +120,6 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4)))
     yield sample(Arg((2, 3)), offset=1)
     yield bad(DimensionError, "dimension", Arg((3,)))
-
-
-@composite(method=True)
-def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    """`beta * input + alpha * Σ batch1[i] @ batch2[i]` for batches (B, N, M) and (B, M, P).
-
-    `input` broadcasts, and is ignored at beta = 0.
-    """
-    if batch1.ndim != 3 or batch2.ndim != 3 or batch1.shape[0] != batch2.shape[0]:
-        raise ShapeError(
-            "addbmm: expected two batches of matrices of one size, found shapes "
-            f"{tuple(batch1.shape)} and {tuple(batch2.shape)}"
-        )
-    left = batch1.permute(1, 0, 2).reshape((batch1.shape[1], -1 if batch1.numel() else 0))
-    right = batch2.reshape((batch2.shape[0] * batch2.shape[1], batch2.shape[2]))
-    return tp.addmm(input, left, right, beta=beta, alpha=alpha)
-
-
-@addbmm.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 4)), Arg((3, 2, 5)), Arg((3, 5, 4)))
-    yield sample(Arg((4,)), Arg((3, 2, 5)), Arg((3, 5, 4)), beta=0.5, alpha=2)
-    yield bad(ShapeError, "batches of matrices", Arg((2, 4)), Arg((2, 5)), Arg((3, 5, 4)))
-
-
-@composite(method=True)
-def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and is ignored at beta = 0."""
-    if vec1.ndim != 1 or vec2.ndim != 1:
-        raise ShapeError(f"addr: expected two vectors, found {vec1.ndim}-d and {vec2.ndim}-d")
-    product = tp.outer(vec1, vec2)
-    if layout.broadcast_shapes("addr", [input.shape, product.shape]) != product.shape:
-        raise ShapeError(
-            f"addr: input of shape {tuple(input.shape)} does not expand to {tuple(product.shape)}"
-        )
-    product = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return product
-    return product + (input if beta == 1 else input * beta)
-
-
-@addr.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3)), Arg((2,)), Arg((3,)))
-    yield sample(Arg((3,)), Arg((2,)), Arg((3,)), beta=0, alpha=2)
-    yield bad(ShapeError, "two vectors", Arg((2, 3)), Arg((2, 1)), Arg((3,)))
 
 
 @composite(method=True)
