@@ -544,7 +544,10 @@ def _with_numbers(data: Sequence[Any]) -> list[Any]:
 
 
 def from_numpy(array: Array) -> Tensor:
-    """A tensor over the memory of a NumPy array."""
+    """A tensor over the memory of a NumPy array.
+
+    In a compiled function, which knows arrays by their values, a tensor of these values.
+    """
     if not isinstance(array, np.ndarray):
         msg = f"from_numpy: expected an ndarray, found {type(array).__name__}"
         raise ArgumentError(msg)
@@ -552,6 +555,8 @@ def from_numpy(array: Array) -> Tensor:
         msg = "from_numpy: the array is not in native byte order; use array.astype(array.dtype.newbyteorder('='))"
         raise DTypeError(msg)
     dtypes.from_numpy_dtype(array.dtype)
+    if dispatch.current_function_mode() is not None:
+        return tensor_from_data(array.copy())
     tensor: Tensor = _C.wrap(array)
     return tensor
 

@@ -57,38 +57,20 @@ def asarray(
     """
     place = available_device(device)
     if isinstance(obj, Tensor):
-        found = _from_tensor(obj, dtype, place)
-    elif isinstance(obj, (np.ndarray, memoryview, bytearray)) and not isinstance(obj, np.generic):
-        array = np.asarray(obj)
-        found = (
-            _from_tensor(from_numpy(array), dtype, place)
-            if array.dtype.isnative
-            else tensor_from_data(array, dtype=dtype)
-        )
-    else:
-        if copy is False:
-            msg = f"asarray: a {type(obj).__name__} has no memory to share; use copy=None or copy=True"
-            raise ArgumentValueError(msg)
-        return as_array(tensor_from_data(obj, dtype=dtype, device=place))
-    is_shared = (
-        found is obj
-        or found.untyped_storage() is getattr(obj, "storage", None)
-        or (
-            not isinstance(obj, Tensor)
-            and np.shares_memory(found.numpy(force=True), np.asarray(obj))
-        )
-    )
-    if copy is False and not is_shared and found.numel():
-        msg = f"asarray: copy=False, but converting to {dtype} needs a copy; use copy=None"
+        source = obj
+    elif isinstance(obj, (np.ndarray, memoryview, bytearray)) and np.asarray(obj).dtype.isnative:
+        source = from_numpy(np.asarray(obj))
+    elif copy is False:
+        msg = f"asarray: a {type(obj).__name__} has no memory to share; use copy=None or copy=True"
         raise ArgumentValueError(msg)
-    if copy and is_shared:
-        found = functions.clone(found)
-    return as_array(found, obj)
-
-
-def _from_tensor(tensor: Tensor, dtype: DType | None, device: Device | None) -> Tensor:
-    found = tensor if dtype is None else convert(tensor, dtype)
-    return found if device is None else found.to(device)
+    else:
+        return as_array(tensor_from_data(obj, dtype=dtype, device=place))
+    found = source if dtype is None else convert(source, dtype)
+    found = found if place is None else found.to(place)
+    if copy is False and found is not source:
+        msg = f"asarray: copy=False, but converting {source.dtype} to {dtype} needs a copy; use copy=None"
+        raise ArgumentValueError(msg)
+    return as_array(functions.clone(found) if copy and found is source else found, obj)
 
 
 def from_dlpack(

@@ -8,7 +8,7 @@ import pytest
 import tensorplay as tp
 from tensorplay import array_api as xp
 
-strict = pytest.importorskip("array_api_strict", minversion="2.3")
+strict = pytest.importorskip("array_api_strict", minversion="2.5")
 FLAGS = frozenset(
     name
     for name in strict.__all__
