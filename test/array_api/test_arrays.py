@@ -61,6 +61,12 @@ def test_an_operator_in_place_writes_what_the_function_gives(name, data):
     agree(plain(found), plain(expected))
 
 
+def test_isin_finds_numbers_and_inverts():
+    x = xp.asarray([1.0, 2.0, xp.nan])
+    assert xp.isin(x, xp.asarray([2.0, xp.nan])).tolist() == [False, True, False]
+    assert xp.isin(x, 2, invert=True).tolist() == [True, False, True]
+
+
 def test_dimensions_do_not_weigh_in_promotion():
     small, large = xp.ones(3, dtype=xp.int8), xp.asarray(300, dtype=xp.int32)
     assert (small + large).dtype is (large + small).dtype is xp.int32
