@@ -16,9 +16,10 @@ from pathlib import Path
 
 import tensorplay
 from tensorplay import publishing, queries
+from tensorplay.ops import describe
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.registry import tp as registry
-from tensorplay.ops.signature import VARIADIC, Parameter, Role
+from tensorplay.ops.signature import VARIADIC, Parameter
 
 ROOT = Path(__file__).resolve().parent.parent / "tensorplay"
 
@@ -40,30 +41,11 @@ _Number: TypeAlias = bool | int | float | builtins.complex
 _Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 '''
 
-TYPES = {
-    Role.TENSOR: "Tensor", Role.SCALAR: "_Operand", Role.STATIC: "_Operand", Role.MASK: "Tensor",
-    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.PARTS: "Tensor | Sequence[Tensor]", Role.SIZES: "_int | Sequence[_int]",
-    Role.SIZE: "_int | Sequence[_int]", Role.DIMS: "_int | Sequence[_int] | None",
-    Role.PAIR: "_int | Sequence[_int]", Role.DTYPE: "DType | type", Role.DEVICE: "Device | str",
-}  # fmt: skip
 
-
-def type_of(parameter: Parameter) -> str:
-    """The type that a caller may pass."""
-    if parameter.role is Role.TENSORS and "None" in parameter.annotation:
-        return "Sequence[Tensor | None]"
-    if parameter.role is Role.PLAIN:
-        text = re.sub(r"\b(bool|int|float)\b", r"_\1", parameter.annotation)
-        return text.replace("Number", "_Number")
-    text = TYPES[parameter.role]
-    return f"{text} | None" if parameter.optional and not text.endswith("None") else text
-
-
-def result_of(operator: Operator) -> str:
-    """The type of the result, from the declaration's own."""
-    text = str(operator.function.__annotations__.get("return", "Tensor"))
-    text = re.sub(r"\b(Value|Array|ViewMap)\b", "Tensor", text)
-    return text if re.fullmatch(r"Tensor|Any|tuple\[(Tensor(, )?)+(\.\.\.)?\]", text) else "Any"
+def stub_type(parameter: Parameter) -> str:
+    """The type that a caller may pass, in names that no function of the stub hides."""
+    text = re.sub(r"\b(bool|int|float|complex)\b", r"_\1", describe.type_of(parameter))
+    return text.replace("Tensor | Number", "_Operand").replace("Number", "_Number")
 
 
 def parameters_of(operator: Operator, *, method: bool) -> str:
@@ -77,10 +59,10 @@ def parameters_of(operator: Operator, *, method: bool) -> str:
             parts.append("*")
             star = True
         if each.role in VARIADIC and not each.keyword_only and each is positional[-1]:
-            parts.append(f"*{each.name}: {type_of(each)}")
+            parts.append(f"*{each.name}: {stub_type(each)}")
             star = True
         else:
-            parts.append(f"{each.name}: {type_of(each)}" + ("" if each.required else " = ..."))
+            parts.append(f"{each.name}: {stub_type(each)}" + ("" if each.required else " = ..."))
     if operator.is_factory and not method:
         parts += [*([] if star else ["*"]), "requires_grad: _bool = ..."]
     return ", ".join(parts)
@@ -97,7 +79,7 @@ def functions_text() -> str:
     for operator in sorted(registry, key=lambda each: each.name):
         if operator.is_function:
             arguments = parameters_of(operator, method=False)
-            lines.append(f"def {operator.name}({arguments}) -> {result_of(operator)}: ...")
+            lines.append(f"def {operator.name}({arguments}) -> {describe.result_of(operator)}: ...")
     names = ", ".join(f'"{name}"' for name in sorted(publishing.PUBLIC))
     lines += ["", "PUBLIC: set[str]", f"__all__ = [{names}]", ""]
     return "\n".join(lines)
@@ -110,7 +92,9 @@ def methods_text() -> str:
     for operator in sorted(registry, key=lambda each: each.name):
         arguments = parameters_of(operator, method=True)
         if operator.is_method and operator.name not in publishing.WRITTEN:
-            lines.append(f"    def {operator.name}({arguments}) -> {result_of(operator)}: ...")
+            lines.append(
+                f"    def {operator.name}({arguments}) -> {describe.result_of(operator)}: ..."
+            )
         if operator.has_inplace:
             lines.append(f"    def {operator.name}_({arguments}) -> Tensor: ...")
     lines += [f"    {line}" for line in dunders()]

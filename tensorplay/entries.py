@@ -26,6 +26,7 @@ import numpy as np
 from tensorplay import _C, dispatch
 from tensorplay.ops import quiet
 from tensorplay.ops.kinds.pointwise import Pointwise, number_array
+from tensorplay.ops.describe import annotations, documentation
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import (
     CONVERT,
@@ -107,7 +108,9 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
     function: Function = namespace[name]
     function.__module__ = "tensorplay"
     function.__qualname__ = name if form == "function" else f"Tensor.{name}"
-    function.__doc__ = f"`{operator.name}` in place: {operator.doc}" if inplace else operator.doc
+    text = documentation(operator)
+    function.__doc__ = f"`{operator.name}` in place: {text}" if inplace else text
+    function.__annotations__ = annotations(operator)
     return function
 
 
