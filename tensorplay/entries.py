@@ -25,8 +25,8 @@ import numpy as np
 
 from tensorplay import _C, dispatch
 from tensorplay.ops import quiet
-from tensorplay.ops.kinds.pointwise import Pointwise, number_array
 from tensorplay.ops.describe import annotations, documentation
+from tensorplay.ops.kinds.pointwise import Pointwise, number_array
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import (
     CONVERT,

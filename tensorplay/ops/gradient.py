@@ -24,13 +24,12 @@ is not so (`Operator.conjugates`: abs in it, or the conjugate transpose), the ru
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorplay.core.errors import RegistryError
-from tensorplay.ops.signature import Role, Signature, Values, is_tensor
+from tensorplay.ops.signature import Role, Signature, Values, is_tensor, parameters_of
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator
@@ -81,7 +80,7 @@ class Gradient:
     def of(signature: Signature, names: tuple[str, ...], function: Callable[..., Any]) -> Gradient:
         """Read a rule's parameters."""
         reads: list[Read] = []
-        for each in inspect.signature(function).parameters.values():
+        for each in parameters_of(function):
             is_meta = isinstance(each.annotation, str) and "TensorMeta" in each.annotation
             is_special = each.name in _SPECIAL and not is_meta
             place = None if is_special else signature.places.get(each.name)
