@@ -25,7 +25,7 @@ import numpy as np
 
 from tensorplay import _C, dispatch
 from tensorplay.ops import quiet
-from tensorplay.ops.describe import annotations, documentation
+from tensorplay.ops.describe import annotations_of, documentation
 from tensorplay.ops.kinds.pointwise import Pointwise, number_array
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.signature import (
@@ -110,7 +110,7 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
     function.__qualname__ = name if form == "function" else f"Tensor.{name}"
     text = documentation(operator)
     function.__doc__ = f"`{operator.name}` in place: {text}" if inplace else text
-    function.__annotations__ = annotations(operator)
+    function.__annotations__ = annotations_of(operator)
     return function
 
 

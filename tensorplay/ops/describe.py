@@ -46,7 +46,7 @@ def result_of(operator: Operator) -> str:
     return text if re.fullmatch(r"Tensor|Any|tuple\[(Tensor(, )?)+(\.\.\.)?\]", text) else "Any"
 
 
-def annotations(operator: Operator) -> dict[str, str]:
+def annotations_of(operator: Operator) -> dict[str, str]:
     """What the public function is annotated with."""
     found = {each.name: type_of(each) for each in operator.signature.parameters}
     return {**found, "return": result_of(operator)}
