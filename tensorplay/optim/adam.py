@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tensorplay.core.errors import ArgumentValueError
 from tensorplay.functions import maximum
-from tensorplay.optim.optimizer import Group, Optimizer, Slots
+from tensorplay.optim.optimizer import Group, How, Optimizer, Slots, direction_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,13 +25,13 @@ def update_adam(
     weight_decay: float,
     amsgrad: bool,
     maximize: bool,
-    decoupled: bool,
+    decoupled_weight_decay: bool,
 ) -> None:
     """Update in place by Kingma and Ba, "Adam" (ICLR 2015), Algorithm 1.
 
     ``m ← β₁·m + (1 − β₁)·g``, ``v ← β₂·v + (1 − β₂)·g²``,
     ``p ← p − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + ε)``.
-    Weight decay is added to the gradient, or, ``decoupled``, shrinks the parameter by ``1 − lr·λ``
+    Weight decay is added to the gradient, or, ``decoupled_weight_decay``, shrinks the parameter by ``1 − lr·λ``
     first (Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019). ``amsgrad``
     uses the largest ``v`` so far (Reddi, Kale and Kumar, ICLR 2018).
     """
@@ -41,11 +40,10 @@ def update_adam(
     step_size = lr / (1.0 - beta1**step)
     second_scale = (1.0 - beta2**step).sqrt()
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        direction = -grad if maximize else grad
-        if weight_decay and decoupled:
+        added = 0.0 if decoupled_weight_decay else weight_decay
+        direction = direction_of(param, grad, added, maximize)
+        if weight_decay and decoupled_weight_decay:
             param.mul_(1.0 - lr * weight_decay)
-        elif weight_decay:
-            direction = direction + weight_decay * param
         mean, square = slots["exp_avg"][i], slots["exp_avg_sq"][i]
         mean.mul_(beta1).add_(direction * (1.0 - beta1))
         square.mul_(beta2).add_(direction * direction * (1.0 - beta2))
@@ -60,7 +58,6 @@ class Adam(Optimizer):
     """Adam; weight decay is part of the gradient."""
 
     rule = staticmethod(update_adam)
-    decoupled = False
 
     def __init__(
         self,
@@ -71,6 +68,8 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
         amsgrad: bool = False,
         maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+        **how: Unpack[How],
     ) -> None:
         """See `update_adam` for the settings."""
         defaults: dict[str, Any] = {
@@ -80,28 +79,18 @@ class Adam(Optimizer):
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
             "maximize": maximize,
-            "decoupled": self.decoupled,
+            "decoupled_weight_decay": decoupled_weight_decay,
         }
-        super().__init__(params, defaults)
+        super().__init__(params, defaults, how)
 
     @classmethod
     def slot_names(cls, group: Group) -> tuple[str, ...]:
         """The moments, and the largest second one for AMSGrad."""
         return ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ()))
 
-    def check(self, group: Group) -> None:
-        """Both decay rates lie in [0, 1)."""
-        super().check(group)
-        if not all(0.0 <= beta < 1.0 for beta in group["betas"]):
-            raise ArgumentValueError(f"betas lie in [0, 1), got {group['betas']}")
-        if group["eps"] < 0.0:
-            raise ArgumentValueError(f"eps is at least 0, got {group['eps']}")
-
 
 class AdamW(Adam):
     """Adam with decoupled weight decay."""
-
-    decoupled = True
 
     def __init__(
         self,
@@ -112,6 +101,7 @@ class AdamW(Adam):
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
         maximize: bool = False,
+        **how: Unpack[How],
     ) -> None:
         """As `Adam`, with a weight decay of 0.01 by default."""
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize, True, **how)

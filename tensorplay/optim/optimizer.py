@@ -17,21 +17,32 @@ tensor([0., 0.])
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
 from tensorplay.autograd import enable_grad, no_grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError, TensorPlayError
-from tensorplay.functions import tensor, zeros_like
+from tensorplay.functions import as_tensor, tensor, zeros_like
 from tensorplay.nn.parameter import clear_grad
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from tensorplay.core.dtypes import DType
+
 Group: TypeAlias = "dict[str, Any]"
 Slots: TypeAlias = "dict[str, list[Tensor]]"
 Rule: TypeAlias = "Callable[..., None]"
+
+
+class How(TypedDict, total=False):
+    """PyTorch's settings for how a step runs, not what it computes; `Optimizer.compile` decides that here."""
+
+    foreach: bool | None
+    fused: bool | None
+    capturable: bool
+    differentiable: bool
 
 
 class OptimizerStateError(TensorPlayError):
@@ -48,6 +59,10 @@ class Batch:
     step: Tensor
 
 
+def _no_rule(*args: object, **settings: object) -> None:
+    raise NotImplementedError("this optimizer defines no rule")
+
+
 class Optimizer:
     """The base class; a rule is called as ``rule(params, grads, slots, step, **settings)``.
 
@@ -55,14 +70,27 @@ class Optimizer:
     that the rule counts up.
     """
 
-    rule: ClassVar[Rule]
+    rule: ClassVar[Rule] = staticmethod(_no_rule)
+    counts_steps: ClassVar[bool] = True
+    """Whether the number of steps belongs to the state, as PyTorch lays it out."""
 
     def __init__(
-        self, params: Iterable[Tensor] | Iterable[Group], defaults: dict[str, Any]
+        self,
+        params: Iterable[Tensor] | Iterable[Group],
+        defaults: dict[str, Any],
+        how: How | None = None,
     ) -> None:
-        """Take parameters, or groups: dictionaries with ``params`` and settings of their own."""
+        """Take parameters, or groups: dictionaries with ``params`` and settings of their own.
+
+        Of ``how``, only ``differentiable=True`` is refused: a step here is no part of any graph.
+        """
+        if how is not None and how.get("differentiable"):
+            raise ArgumentValueError(
+                f"{type(self).__name__}: steps are not recorded for gradients, leave differentiable=False"
+            )
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Tensor]] = {}
+        self._dtypes: dict[Tensor, DType] = {}
         self.param_groups: list[Group] = []
         self._rule: Rule = type(self).rule
         given: list[Tensor | Group] = [*params]
@@ -78,11 +106,18 @@ class Optimizer:
         """Return the names of the state tensors that a parameter of ``group`` has."""
         raise NotImplementedError(f"{cls.__name__} names no state")
 
+    @classmethod
+    def new_slot(cls, name: str, param: Tensor, group: Group) -> Tensor:
+        """Return a state tensor of a parameter as it is before the first step: zeros, unless a subclass knows better."""
+        del name, group
+        found: Tensor = zeros_like(param.detach())
+        return found
+
     def add_param_group(self, group: Group) -> None:
         """Add parameters with settings of their own; what is not set comes from the defaults."""
         given = group["params"]
         params: list[Tensor] = [given] if isinstance(given, Tensor) else list(given)
-        unknown = set(group) - set(self.defaults) - {"params"}
+        unknown = set(group) - set(self.defaults) - {"params", *SCHEDULED}
         if unknown:
             raise ArgumentValueError(
                 f"{type(self).__name__} has no settings {sorted(unknown)}; "
@@ -105,8 +140,9 @@ class Optimizer:
                     "a parameter stands in two places of the optimizer's groups"
                 )
             self.state[param] = {"step": step}
+            self._dtypes[param] = param.dtype
             for name in self.slot_names(full):
-                self.state[param][name] = zeros_like(param.detach())
+                self.state[param][name] = self.new_slot(name, param, full)
         self.param_groups.append(full)
 
     def check(self, group: Group) -> None:
@@ -114,8 +150,12 @@ class Optimizer:
         lr = group["lr"]
         if not isinstance(lr, Tensor) and lr < 0.0:
             raise ArgumentValueError(f"the learning rate is at least 0, got {lr}")
-        if group["weight_decay"] < 0.0:
+        if group.get("weight_decay", 0.0) < 0.0:
             raise ArgumentValueError(f"weight decay is at least 0, got {group['weight_decay']}")
+        if group.get("eps", 0.0) < 0.0:
+            raise ArgumentValueError(f"eps is at least 0, got {group['eps']}")
+        if not all(0.0 <= beta < 1.0 for beta in group.get("betas", ())):
+            raise ArgumentValueError(f"betas lie in [0, 1), got {group['betas']}")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
@@ -147,7 +187,7 @@ class Optimizer:
 
     def _settings(self, group: Group) -> dict[str, Any]:
         """Return a group's settings; the rate is a tensor, so changing it compiles nothing anew."""
-        settings = {name: value for name, value in group.items() if name != "params"}
+        settings = {name: group[name] for name in self.defaults}
         if not isinstance(settings["lr"], Tensor):
             settings["lr"] = tensor(settings["lr"], dtype=dtypes.float64)
         return settings
@@ -161,6 +201,8 @@ class Optimizer:
         active: dict[int, list[Tensor]] = {}
         resting: set[int] = set()
         for param in group["params"]:
+            if self._dtypes[param] is not param.dtype:
+                self._follow(param)
             counter = id(self.state[param]["step"])
             if param.grad is None:
                 resting.add(counter)
@@ -179,10 +221,21 @@ class Optimizer:
             grads = [param.grad for param in params if param.grad is not None]  # none is, see above
             yield Batch(params, grads, slots, step)
 
+    def _follow(self, param: Tensor) -> None:
+        """Convert the state of a parameter whose dtype was changed (``model.to(dtype)``)."""
+        old, self._dtypes[param] = self._dtypes[param], param.dtype
+        entry = self.state[param]
+        for name, value in entry.items():
+            if name != "step" and value.shape == param.shape and value.dtype is old:
+                entry[name] = value.to(param.dtype)
+
     # ------------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
-        """Return settings and state with parameters numbered in the order of the groups."""
+        """Return settings and state with parameters numbered in the order of the groups: PyTorch's layout.
+
+        A parameter that was never updated has no state.
+        """
         numbers: dict[Tensor, int] = {}
         groups = []
         for group in self.param_groups:
@@ -190,11 +243,15 @@ class Optimizer:
                 numbers[param] = len(numbers)
             plain = {name: value for name, value in group.items() if name != "params"}
             groups.append({**plain, "params": [numbers[param] for param in group["params"]]})
-        state = {numbers[param]: dict(entry) for param, entry in self.state.items()}
+        state = {}
+        for param, entry in self.state.items():
+            kept = {k: value for k, value in entry.items() if self.counts_steps or k != "step"}
+            if kept and entry["step"].item() > 0.0:
+                state[numbers[param]] = kept
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take settings and state over from `state_dict` of an optimizer with equal groups."""
+        """Take settings and state over from `state_dict` of an optimizer with equal groups, PyTorch's too."""
         groups = state_dict["param_groups"]
         found = [len(group["params"]) for group in groups]
         own = [len(group["params"]) for group in self.param_groups]
@@ -203,22 +260,45 @@ class Optimizer:
                 f"the state has groups of {found} parameters, the optimizer of {own}"
             )
         for group, saved in zip(self.param_groups, groups, strict=True):
-            group.update({name: value for name, value in saved.items() if name != "params"})
+            known = {*self.defaults, *SCHEDULED}
+            group.update({name: value for name, value in saved.items() if name in known})
             counters: dict[float, Tensor] = {}
             for param, number in zip(group["params"], saved["params"], strict=True):
                 entry = state_dict["state"].get(number)
-                if entry is not None:
-                    self._load_entry(param, entry, counters)
+                if entry is None:
+                    fresh = {
+                        name: self.new_slot(name, param, group) for name in self.slot_names(group)
+                    }
+                    entry = {"step": 0.0, **fresh}
+                self._load_entry(param, entry, counters)
 
     def _load_entry(
-        self, param: Tensor, entry: Mapping[str, Tensor], counters: dict[float, Tensor]
+        self,
+        param: Tensor,
+        entry: Mapping[str, Tensor | float | None],
+        counters: dict[float, Tensor],
     ) -> None:
-        missing = set(self.state[param]) - set(entry)
-        if missing:
+        found = {name: value for name, value in entry.items() if value is not None}
+        if not self.counts_steps:
+            found.setdefault(
+                "step", 1.0 if found else 0.0
+            )  # all that matters is whether it was taken
+        missing = set(self.state[param]) - set(found)
+        if missing and float(found.get("step", 1.0)) > 0.0:
             raise OptimizerStateError(f"the state lacks {sorted(missing)} of a parameter")
-        count = float(entry["step"])
+        count = float(found["step"])
         self.state[param]["step"] = counters.setdefault(count, tensor(count, dtype=dtypes.float64))
         for name, old in self.state[param].items():
-            if name != "step":
+            if name != "step" and name in found:
                 with no_grad():
-                    old.copy_(entry[name])
+                    old.copy_(as_tensor(found[name]))
+
+
+SCHEDULED = ("initial_lr", "max_lr", "min_lr", "base_momentum", "max_momentum", "swa_lr")
+"""What learning rate schedulers keep in a group."""
+
+
+def direction_of(param: Tensor, grad: Tensor, weight_decay: float, maximize: bool) -> Tensor:
+    """Return the gradient, negated to maximize, with the weight decay added."""
+    direction = -grad if maximize else grad
+    return direction + weight_decay * param if weight_decay else direction

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tensorplay.core.errors import ArgumentValueError
-from tensorplay.optim.optimizer import Group, Optimizer, Slots
+from tensorplay.optim.optimizer import Group, How, Optimizer, Slots, direction_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,9 +35,7 @@ def update_sgd(
     step.add_(1.0)
     damping = 1.0 - dampening * (step > 1.0).to(step.dtype)
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        direction = -grad if maximize else grad
-        if weight_decay:
-            direction = direction + weight_decay * param
+        direction = direction_of(param, grad, weight_decay, maximize)
         if momentum:
             velocity = slots["momentum_buffer"][i]
             fresh = direction * damping if dampening else direction
@@ -50,6 +48,7 @@ class SGD(Optimizer):
     """Gradient descent, with momentum, Nesterov's momentum, weight decay."""
 
     rule = staticmethod(update_sgd)
+    counts_steps = False
 
     def __init__(
         self,
@@ -60,6 +59,7 @@ class SGD(Optimizer):
         weight_decay: float = 0.0,
         nesterov: bool = False,
         maximize: bool = False,
+        **how: Unpack[How],
     ) -> None:
         """See `update_sgd` for the settings."""
         defaults: dict[str, Any] = {
@@ -70,7 +70,7 @@ class SGD(Optimizer):
             "nesterov": nesterov,
             "maximize": maximize,
         }
-        super().__init__(params, defaults)
+        super().__init__(params, defaults, how)
 
     @classmethod
     def slot_names(cls, group: Group) -> tuple[str, ...]:
