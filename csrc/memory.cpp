@@ -241,7 +241,8 @@ PyObject* empty_strided_array(const DTypeEntry* dtype, int ndim, const npy_intp*
   bool overflow = false;
   for (int d = ndim - 1; d >= 0; --d) {
     empty_axis |= shape[d] == 0;
-    if (shape[d] != 1 && strides && strides[d] != dense) contiguous = false;
+    // Exactly: a dimension of size 1 keeps the stride that was asked for.
+    if (strides && strides[d] != dense) contiguous = false;
     if (__builtin_mul_overflow(dense, shape[d], &dense)) overflow = true;
   }
   if (!strides || contiguous) return empty_array(dtype, ndim, shape);

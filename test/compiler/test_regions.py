@@ -549,3 +549,12 @@ def test_no_gradient_is_recorded_where_none_is_wanted(compile):
         assert g(x).grad_fn is None
     assert g(x).requires_grad
     assert not g(x.detach()).requires_grad
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (1, 1), (2, 1, 3)])
+@pytest.mark.parametrize(
+    "f", [lambda x: (x * 2).mT, lambda x: (-x).transpose(0, -1), lambda x: x.mT + 1]
+)
+def test_dimensions_of_size_one_keep_the_strides_of_eager(f, shape):
+    x = tp.randn(shape)
+    assert tp.compile(f, strict_native=True)(x).stride() == f(x).stride()
