@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorplay
-from tensorplay import publishing, queries
+from tensorplay import call_forms, publishing, queries
 from tensorplay.ops import describe
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.registry import tp as registry
@@ -72,9 +72,12 @@ def functions_text() -> str:
     """tensorplay/functions.pyi."""
     imports: list[str] = []
     for name in sorted(publishing.PLAIN):
-        module = "queries" if hasattr(queries, name) else "tensor"
+        written = (queries, call_forms)
+        module = next(
+            (each.__name__ for each in written if hasattr(each, name)), "tensorplay.tensor"
+        )
         own = "tensor_from_data" if name == "tensor" else name
-        imports.append(f"from tensorplay.{module} import {own} as {name}")
+        imports.append(f"from {module} import {own} as {name}")
     lines = [HEADER.format(title="The public functions", imports="\n".join(imports))]
     for operator in sorted(registry, key=lambda each: each.name):
         if operator.is_function:
@@ -131,6 +134,29 @@ def allclose(
 def equal(self, other: Tensor) -> _bool: ...
 def is_nonzero(self) -> _bool: ...
 def is_same_size(self, other: Tensor) -> _bool: ...
+def var(
+    self, dim: _int | Sequence[_int] | None = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *,
+    correction: _Number | None = ...,
+) -> Tensor: ...
+def std(
+    self, dim: _int | Sequence[_int] | None = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *,
+    correction: _Number | None = ...,
+) -> Tensor: ...
+def scatter(
+    self, dim: _int, index: Tensor, src: _Operand | None = ..., *, value: _Number | None = ...,
+    reduce: str | None = ...,
+) -> Tensor: ...
+def scatter_(
+    self, dim: _int, index: Tensor, src: _Operand | None = ..., *, value: _Number | None = ...,
+    reduce: str | None = ...,
+) -> Tensor: ...
+def index_put(
+    self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...
+) -> Tensor: ...
+def index_put_(
+    self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...
+) -> Tensor: ...
+def nonzero(self, *, as_tuple: _bool = ...) -> Any: ...
 def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
 @property
 def T(self) -> Tensor: ...

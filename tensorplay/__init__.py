@@ -51,6 +51,12 @@ from tensorplay.core.dtypes import (
 from tensorplay.core.dtypes import (
     bool_ as bool,  # PyTorch's name
 )
+from tensorplay.core.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
 from tensorplay.core.random import (
     Generator,
     default_generator,

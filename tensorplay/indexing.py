@@ -257,6 +257,11 @@ def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor
     return view, [places.select(1, k) for k in range(item.ndim)]
 
 
+def places_of(tensor: Tensor, dim: int, mask: Tensor) -> list[Tensor | None]:
+    """The places of the true elements of a bool tensor that indexes the dimensions from `dim` on."""
+    return _advanced(tensor, dim, mask)[1]
+
+
 def _known_places(view: Tensor, dim: int, mask: np.ndarray[Any, Any]) -> list[Tensor | None]:
     """The indices of the true elements of an array."""
     _check_mask(view, dim, mask)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorplay import entries, methods
+from tensorplay import call_forms, entries, methods
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.queries import (
@@ -97,7 +97,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
         function.__name__: function
         for function in (
             allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack,
-            from_numpy, is_complex, is_floating_point, is_nonzero, is_same_size, is_signed, is_tensor, numel,
+            *call_forms.FUNCTIONS, from_numpy, is_complex, is_floating_point, is_nonzero, is_same_size, is_signed, is_tensor, numel,
             result_type,
         )
     },
@@ -115,8 +115,8 @@ def publish_all() -> None:
     library.load()
     tp.freeze()
     methods.attach()
-    for question in AS_METHODS:
-        setattr(Tensor, question.__name__, question)
+    for function in (*AS_METHODS, *call_forms.METHODS):
+        setattr(Tensor, function.__name__, function)
     for operator in tp:
         _publish(operator)
     tp.on_declaration(_publish)

@@ -56,9 +56,10 @@ def numel(input: Tensor) -> int:  # PyTorch's name
     return input.numel()
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape to which shapes broadcast."""
-    return layout.broadcast_shapes("broadcast_shapes", shapes)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The common shape to which shapes broadcast; a number is a shape of one dimension."""
+    found = [(each,) if isinstance(each, int) else each for each in shapes]
+    return layout.broadcast_shapes("broadcast_shapes", found)
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

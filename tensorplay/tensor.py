@@ -34,6 +34,7 @@ from tensorplay.core.errors import (
     DTypeError,
     GradientError,
 )
+from tensorplay.core.memory_format import MemoryFormat, preserve_format
 from tensorplay.core.meta import TensorMeta
 
 if TYPE_CHECKING:
@@ -424,22 +425,32 @@ class Tensor(_C.TensorBase, OperatorMethods):
     # ---- conversion
 
     def to(self, *args: Any, dtype: DType | None = None, device: Device | str | None = None,  # noqa: ANN401
-           copy: bool = False, non_blocking: bool = False) -> Tensor:  # fmt: skip
-        """Convert to a dtype, a device, or those of another tensor.
+           non_blocking: bool = False, copy: bool = False,
+           memory_format: MemoryFormat = preserve_format) -> Tensor:  # fmt: skip
+        """Convert to a dtype, a device, or those of another tensor, and to a memory format.
 
-        The tensor itself where nothing changes.
+        After them `non_blocking` and `copy` may stand. The tensor itself where nothing changes.
         """
+        flags = [each for each in args if isinstance(each, bool)]
+        copy = copy or flags[1:2] == [True]
         del non_blocking
         for argument in args:
+            if argument is None or isinstance(argument, bool):
+                continue
             if isinstance(argument, Tensor):
                 dtype, device = argument.dtype, argument.device
             elif isinstance(argument, (str, Device)):
                 device = argument
             else:
                 dtype = dtypes.as_dtype(argument)
-        return self._to(
+        found = self._to(
             dtype=dtype, device=None if device is None else devices.as_device(device), copy=copy
         )
+        if memory_format is preserve_format:
+            return found
+        from tensorplay.ops.library.conversion import laid_out  # operators load after this class
+
+        return laid_out(found, memory_format)
 
     def cpu(self) -> Tensor:
         """Move to the CPU."""

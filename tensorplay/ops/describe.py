@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _TYPES = {
     Role.TENSOR: "Tensor", Role.SCALAR: "Tensor | Number", Role.STATIC: "Tensor | Number", Role.MASK: "Tensor",
-    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.PARTS: "Tensor | Sequence[Tensor]", Role.SIZES: "int | Sequence[int]",
+    Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.SLOTS: "Sequence[Tensor | None]", Role.PARTS: "Tensor | Sequence[Tensor]", Role.SIZES: "int | Sequence[int]",
     Role.SIZE: "int | Sequence[int]", Role.DIMS: "int | Sequence[int] | None", Role.PAIR: "int | Sequence[int]",
     Role.DTYPE: "DType | type", Role.DEVICE: "Device | str",
 }  # fmt: skip
@@ -31,8 +31,6 @@ _TYPES = {
 
 def type_of(parameter: Parameter) -> str:
     """The type that a caller may pass."""
-    if parameter.role is Role.TENSORS and "None" in parameter.annotation:
-        return "Sequence[Tensor | None]"
     if parameter.role is Role.PLAIN:
         return parameter.annotation
     text = _TYPES[parameter.role]

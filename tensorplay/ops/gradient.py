@@ -216,7 +216,7 @@ def _argument_layout(operator: Operator, values: Values) -> tuple[_Argument, ...
     for parameter, value in zip(operator.signature.parameters, values, strict=True):
         if is_tensor(value):
             found.append(_Argument(parameter.name, None, value.tensor_meta))  # type: ignore[attr-defined]
-        elif parameter.role in {Role.TENSORS, Role.PARTS} and type(value) is tuple:
+        elif parameter.role in {Role.TENSORS, Role.SLOTS, Role.PARTS} and type(value) is tuple:
             found += [
                 _Argument(parameter.name, item, each.tensor_meta)
                 for item, each in enumerate(value)

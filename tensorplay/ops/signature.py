@@ -54,6 +54,7 @@ class Role(Enum):
     MASK = "tensor seen as bool, outside promotion"
     RAW = "tensor outside promotion"
     TENSORS = "sequence of tensors"
+    SLOTS = "sequence of tensors and None"
     PARTS = "sequence of tensors, also as separate arguments"
     INDEX = "indices of the element, supplied by the interpretation"
     LINEAR = "linear index of the element, supplied by the interpretation"
@@ -73,8 +74,8 @@ _ROLES: dict[str, Role] = {
     "Value": Role.TENSOR, "Tensor": Role.TENSOR, "TensorMeta": Role.TENSOR, "Array": Role.TENSOR, "Scalar": Role.SCALAR, "Value | Number": Role.STATIC,
     "Tensor | Number": Role.STATIC,
     "Array | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX, "Linear": Role.LINEAR,
-    "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.TENSORS,
-    "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.TENSORS, "Parts": Role.PARTS, "Sizes": Role.SIZES,
+    "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.SLOTS,
+    "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.SLOTS, "Parts": Role.PARTS, "Sizes": Role.SIZES,
     "Size": Role.SIZE, "Dims": Role.DIMS, "Pair": Role.PAIR, "DType": Role.DTYPE, "Device": Role.DEVICE,
     "int": Role.PLAIN, "float": Role.PLAIN, "bool": Role.PLAIN, "str": Role.PLAIN, "Number": Role.PLAIN,
     "int | float": Role.PLAIN, "object": Role.PLAIN, "Generator": Role.PLAIN,
@@ -191,12 +192,22 @@ def to_pair(value: object) -> tuple[Any, ...]:
     return pair
 
 
-def to_tensors(value: object) -> tuple[object, ...]:
-    """A tuple of tensors (and None)."""
+def to_slots(value: object) -> tuple[object, ...]:
+    """A tuple of tensors and None."""
     if is_tensor(value) or not isinstance(value, Sequence):
         msg = f"expected a sequence of tensors, found {type(value).__name__}"
         raise ArgumentError(msg)
     return tuple(value)
+
+
+def to_tensors(value: object) -> tuple[object, ...]:
+    """A tuple of tensors."""
+    found = to_slots(value)
+    for each in found:
+        if not has_dtype(each):
+            msg = f"expected a sequence of tensors, found one with {type(each).__name__}"
+            raise ArgumentError(msg)
+    return found
 
 
 def to_parts(value: object) -> tuple[object, ...]:
@@ -221,7 +232,7 @@ def to_device_or_none(value: object) -> object:
 
 CONVERT: Mapping[Role, Callable[[Any], object]] = {
     Role.SIZES: to_sizes, Role.SIZE: to_sizes, Role.DIMS: to_dims, Role.PAIR: to_pair,
-    Role.TENSORS: to_tensors, Role.PARTS: to_parts, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
+    Role.TENSORS: to_tensors, Role.SLOTS: to_slots, Role.PARTS: to_parts, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
 }  # fmt: skip
 """How a role makes an argument canonical; roles that are missing take it as it is."""
 VARIADIC: Mapping[Role, Callable[[tuple[object, ...]], tuple[Any, ...]]] = {

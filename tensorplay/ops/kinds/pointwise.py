@@ -250,6 +250,9 @@ class Pointwise(Kind):
                 raise _not_an_operand(operator, parameter, value)
         if not dimensioned and not zero_dim and not numbers:
             return dtypes.get_default_dtype()
+        if numbers and not (dimensioned or zero_dim) and self.shape is None:
+            msg = f"{operator.name}(): expected at least one tensor, found only numbers"
+            raise ArgumentError(msg)
         found = dtypes.result_type(dimensioned, zero_dim, numbers)
         if not (dimensioned or zero_dim) and self.result is not None:
             # A number alone is what the result can hold of it: `full((), 0.1, dtype=float64)` is 0.1.

@@ -206,8 +206,7 @@ def sign(input: Value) -> Value:
 @pointwise(method=True, inplace=True)
 def square(input: Value) -> Value:
     """`input * input`."""
-    refuse_bool("square", input, "use logical_and")
-    return ops.square(input)
+    return input if input.dtype.kind == "b" else ops.square(input)
 
 
 def _rounding(name: str, doc: str) -> Operator:

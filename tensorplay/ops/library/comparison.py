@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
-from tensorplay.core.errors import DTypeError
+from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.registry import Operator
@@ -196,7 +196,18 @@ def _where_samples() -> Iterator[Sample]:
 
 @composite(method=True, inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
-    """`value`, converted to the dtype of `input`, where `mask` holds, else `input`."""
+    """`value`, a number or a 0-d tensor converted to the dtype of `input`, where `mask` holds, else `input`."""
+    if mask.dtype is not dtypes.bool_:
+        raise DTypeError(
+            f"masked_fill: expected a bool mask, found {mask.dtype}; convert it with .bool()"
+        )
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    if shape:
+        raise ShapeError(f"masked_fill: expected a number or a 0-d tensor, found shape {shape}")
+    if isinstance(value, complex) and input.dtype.kind != "c":
+        raise DTypeError(
+            f"masked_fill: the complex number {value} does not fit a {input.dtype} tensor"
+        )
     if is_tensor(value):
         return where(mask, value.to(input.dtype), input)  # type: ignore[union-attr]  # a tensor
     kind = input.dtype.kind
@@ -217,6 +228,9 @@ def isclose(
     input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Value:
     """Whether `|input - other| <= atol + rtol * |other|`; equal infinities are close."""
+    for name, limit in (("rtol", rtol), ("atol", atol)):
+        if limit < 0:
+            raise ArgumentValueError(f"isclose: {name} must not be negative, found {limit}")
     if not input.dtype.is_floating_point:
         input, other = ops.to_dtype(input, dtypes.float64), ops.to_dtype(other, dtypes.float64)
     same = ops.eq(input, other)

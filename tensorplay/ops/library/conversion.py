@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tensorplay.core import dtypes
 from tensorplay.core.device import Device, check_available
 from tensorplay.core.dtypes import DType
+from tensorplay.core.errors import ArgumentValueError
+from tensorplay.core.memory_format import checked_format, contiguous_format, preserve_format
 from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, sample
@@ -32,9 +34,30 @@ def contiguous_copy(input: Value) -> Value:
 
 
 @composite(method=True)
-def contiguous(input: Tensor) -> Tensor:
-    """The tensor itself where its elements lie in row-major order, else a copy that does."""
-    return input if input.is_contiguous() else contiguous_copy(input)
+def contiguous(input: Tensor, *, memory_format: object = contiguous_format) -> Tensor:
+    """The tensor itself where its elements lie in row-major order, else a copy that does.
+
+    Another `memory_format` asks for its order: `tensorplay.channels_last` of 4 dimensions.
+    """
+    found = checked_format("contiguous", memory_format)
+    if found is preserve_format:
+        msg = "contiguous: preserve_format is no order; use clone()"
+        raise ArgumentValueError(msg)
+    return laid_out(input, found)
+
+
+def laid_out(input: Tensor, memory_format: object) -> Tensor:
+    """The tensor in a memory format: itself where it lies so, else a copy."""
+    found = checked_format("memory_format", memory_format)
+    if found is preserve_format:
+        return input
+    if found is contiguous_format:
+        return input if input.is_contiguous() else contiguous_copy(input)
+    order = found.order(input.ndim)
+    moved = input.permute(order)
+    if moved.is_contiguous():
+        return input
+    return contiguous_copy(moved).permute([order.index(k) for k in range(input.ndim)])
 
 
 @pointwise(result=lambda input, dtype: dtype, public=False)
@@ -64,12 +87,12 @@ def _moved(input: Tensor, dtype: DType, device: Device) -> Tensor:
 
 
 def _converter(name: str, dtype: DType) -> Operator:
-    def declared(input: Tensor) -> Tensor:
-        return input.to(dtype)
+    def declared(input: Tensor, memory_format: object = preserve_format) -> Tensor:
+        return laid_out(input.to(dtype), memory_format)
 
     declared.__name__, declared.__doc__ = (
         name,
-        f"Converted to {dtype.name}; itself where it has that dtype.",
+        f"Converted to {dtype.name}; itself where it has that dtype and the memory format.",
     )
     operator = composite(method=True, public=False)(declared)
     operator.sample(_samples)

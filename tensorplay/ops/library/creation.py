@@ -114,29 +114,40 @@ def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device | Non
 
 
 @composite(method=True, public=False)
-def new_zeros(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
+def new_zeros(
+    input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
     """Zeros of the tensor's dtype."""
-    return zeros(size, dtype=dtype or input.dtype, device=input.device)
+    return zeros(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
 @composite(method=True, public=False)
-def new_ones(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
+def new_ones(
+    input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
     """Ones of the tensor's dtype."""
-    return ones(size, dtype=dtype or input.dtype, device=input.device)
+    return ones(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
 @composite(method=True, public=False)
 def new_full(
-    input: Tensor, size: Size, fill_value: Number, *, dtype: DType | None = None
+    input: Tensor,
+    size: Size,
+    fill_value: Number,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
 ) -> Tensor:
     """One number, of the tensor's dtype."""
-    return full(size, fill_value, dtype=dtype or input.dtype, device=input.device)
+    return full(size, fill_value, dtype=dtype or input.dtype, device=device or input.device)
 
 
 @composite(method=True, public=False)
-def new_empty(input: Tensor, size: Sizes, *, dtype: DType | None = None) -> Tensor:
+def new_empty(
+    input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
     """Uninitialized, of the tensor's dtype."""
-    return empty(size, dtype=dtype or input.dtype, device=input.device)
+    return empty(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
 def _empty_meta(size: Sequence[int], dtype: DType | None, device: Device | None) -> TensorMeta:
@@ -208,6 +219,8 @@ def arange(
     """
     first, last = (0, start) if end is None else (start, end)
     found = dtype
+    if found is not None and found.is_integral:
+        first, last, step = (int(each.real) for each in (first, last, step))
     if found is None:
         integers = all(isinstance(each, int) for each in (first, last, step))
         found = dtypes.int64 if integers else dtypes.get_default_dtype()

@@ -72,7 +72,8 @@ def _grid(name: str, shape: Sequence[int], dim: int, places: Array) -> tuple[Arr
 
 def _check_along(name: str, input: Any, dim: int, index: Any) -> int:  # noqa: ANN401  # metas or arrays
     """Check an index that has the rank of `input` and reaches no further in the other dimensions."""
-    check_index(name, index)
+    if 0 not in index.shape:  # an index without elements may have any dtype
+        check_index(name, index)
     dim = layout.normalize_dim(name, dim, input.ndim)
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise ShapeError(
@@ -158,21 +159,30 @@ def take_along_dim_of(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     common = list(layout.broadcast_shapes("take_along_dim", [rows, others]))
     whole = (*common[:dim], input.shape[dim], *common[dim:])
     asked = (*common[:dim], indices.shape[dim], *common[dim:])
-    return gather(input.expand(whole), dim, indices.expand(asked))
+    return gather(input.expand(whole), dim, _wrapped(indices, input.shape[dim]).expand(asked))
+
+
+def _wrapped(indices: Tensor, size: int) -> Tensor:
+    """Negative places count from the end."""
+    found: Tensor = tp.where(indices < 0, indices + size, indices)
+    return found
 
 
 @composite(method=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Like `gather`, the other dimensions broadcast; without `dim` both are taken as 1-d."""
+    """Like `gather`, the other dimensions broadcast; without `dim` both are taken as 1-d.
+
+    Negative places count from the end.
+    """
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))
+        return gather(input.reshape(-1), 0, _wrapped(indices.reshape(-1), input.numel()))
     return take_along_dim_of(input, indices, dim)
 
 
 @take_along_dim.sample
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4)), Arg((1, 2), int64, 0, 4), 1)
-    yield sample(Arg((3, 4)), Arg((5,), int64, 0, 12))
+    yield sample(Arg((3, 4)), Arg((5,), int64, -12, 12))
 
 
 # ---- scatter ------------------------------------------------------------------------------------------
@@ -240,8 +250,7 @@ def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: b
 @index(
     meta=_scatter_meta_of("scatter"),
     form=_scatter_form_of("scatter", None),
-    method=True,
-    inplace=True,
+    public=False,  # its public forms: call_forms
     batching=along("dim"),
 )
 def scatter(input: Array, dim: int, index: Array, src: Array | Number) -> Array:

@@ -217,7 +217,7 @@ def _put_form(
     )  # fmt: skip
 
 
-@declare_index(meta=_put_meta, form=_put_form, method=True, inplace=True)
+@declare_index(meta=_put_meta, form=_put_form, public=False)
 def index_put(
     input: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
 ) -> Array:
@@ -304,7 +304,7 @@ def _nonzero_meta(input: TensorMeta) -> TensorMeta:
     raise DataNeededError(msg)
 
 
-@structured(meta=_nonzero_meta, method=True, not_differentiable="its result are indices")
+@structured(meta=_nonzero_meta, public=False, not_differentiable="its result are indices")
 def nonzero(input: Array) -> Array:
     """The indices of all nonzero elements, one row each, in row-major order."""
     return np.array(np.argwhere(input), np.int64, order="C")

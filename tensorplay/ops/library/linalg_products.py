@@ -65,9 +65,15 @@ def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Tensor:
     """Sum the products of `a` and `b` over dimensions of both: the rest of `a`, then the rest of `b`.
 
     `dims` is a count (the last of `a`, the first of `b`) or a pair of lists of dimensions, of equal
-    sizes pairwise. One matrix product computes it.
+    sizes pairwise or 1. One matrix product computes it.
     """
     left, right = _contraction(a, b, dims)
+    stretched = [(i, k) for i, k in zip(left, right, strict=True) if 1 in {a.shape[i], b.shape[k]}]
+    for i, k in stretched:  # a size of 1 is stretched to the other: that one can be added up first
+        if a.shape[i] == 1:
+            b = b.sum(k, keepdim=True, dtype=b.dtype)
+        else:
+            a = a.sum(i, keepdim=True, dtype=a.dtype)
     for i, k in zip(left, right, strict=True):
         if a.shape[i] != b.shape[k]:
             msg = (
@@ -307,6 +313,8 @@ def _scaled(
     if layout.broadcast_shapes(name, [input.shape, product.shape]) != product.shape:
         msg = f"{name}: input of shape {tuple(input.shape)} does not expand to the product's {tuple(product.shape)}"
         raise ShapeError(msg)
+    if product.dtype.is_integral:  # factors are converted like everything else
+        alpha, beta = int(alpha.real), int(beta.real)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         return product
@@ -372,6 +380,8 @@ def addr(
     if layout.broadcast_shapes("addr", [input.shape, product.shape]) != product.shape:
         msg = f"addr: input of shape {tuple(input.shape)} does not expand to {tuple(product.shape)}"
         raise ShapeError(msg)
+    if product.dtype.is_integral:
+        alpha, beta = int(alpha.real), int(beta.real)
     product = product if alpha == 1 else product * alpha
     return product if beta == 0 else product + (input if beta == 1 else input * beta)
 

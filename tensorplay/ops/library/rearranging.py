@@ -86,6 +86,12 @@ def _split(name: str, input: Tensor, how: Any, dim: int) -> tuple[Tensor, ...]: 
     place = layout.normalize_dim(name, dim, input.ndim)
     _has_dimensions(name, input, 1)
     size = input.shape[place]
+    if is_tensor(how):
+        if how.dtype is not int64 or how.ndim > 1:
+            raise ArgumentError(
+                f"{name}: expected indices as a 0-d or 1-d int64 tensor, found {how.dtype} of shape {tuple(how.shape)}"
+            )
+        how = how.tolist()
     if isinstance(how, int):
         if how <= 0:
             raise ArgumentValueError(f"{name}: the number of parts must be positive, found {how}")

@@ -289,13 +289,17 @@ def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> 
     return ops.sqrt(_variance(mean, moment, count, correction))
 
 
-@reduction(WELFORD, result=real_of_floating, after=_variance, conjugates=True)
+@reduction(
+    WELFORD, result=real_of_floating, after=_variance, conjugates=True, method=False, public=False
+)  # its public forms: call_forms
 def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
     return input
 
 
-@reduction(WELFORD, result=real_of_floating, after=_deviation, conjugates=True)
+@reduction(
+    WELFORD, result=real_of_floating, after=_deviation, conjugates=True, method=False, public=False
+)  # its public forms: call_forms
 def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
     """The square root of the variance."""
     return input

@@ -165,14 +165,19 @@ def scatter_reduce(
         raise ArgumentValueError(
             f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', found {reduce!r}"
         )
+    if not input.ndim and not index.ndim and not src.ndim:
+        layout.normalize_dim("scatter_reduce", dim, 0)
+        parts = (each.reshape(1) for each in (input, index, src))
+        one, where, value = parts
+        found = scatter_reduce(one, 0, where, value, reduce, include_self=include_self)
+        return found.reshape(())
     _checked(input, dim, index, src)
     base = input
     if not include_self:
         touched = tp.zeros(input.shape, dtype=bool_).scatter(dim, index, True)
         base = input.masked_fill(touched, _identity(reduce, input))
     if reduce in _MONOIDS:
-        found: Tensor = tp.scatter_combined(base, dim, index, src, reduce)
-        return found
+        return tp.scatter_combined(base, dim, index, src, reduce)
     total = base.scatter_add(dim, index, src)
     if reduce == "sum":
         return total

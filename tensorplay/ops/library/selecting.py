@@ -60,7 +60,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements where `mask` holds replaced by those of `source`, in row-major order.
 
-    The mask (bool, `DTypeError`) broadcasts to `input`. Too few elements in `source`, which has the
+    The mask (bool, `DTypeError`) and `input` broadcast. Too few elements in `source`, which has the
     dtype of `input`, raise `IndexRangeError`.
     """
     _check_mask("masked_scatter", mask)
@@ -68,7 +68,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise DTypeError(
             f"masked_scatter: input is {input.dtype} and source {source.dtype}; convert one with .to(dtype)"
         )
-    wide = mask.expand(input.shape).reshape(-1)
+    shape = layout.broadcast_shapes("masked_scatter", [tuple(input.shape), tuple(mask.shape)])
+    input = input.expand(shape)
+    wide = mask.expand(shape).reshape(-1)
     # Place 0 is for elements that are not replaced.
     given = tp.cat([tp.zeros((1,), dtype=source.dtype), source.reshape(-1)])
     places = wide.long().cumsum(0).masked_fill(wide.logical_not(), 0)
@@ -110,10 +112,14 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """
     check_index("index_copy", index)
     place = layout.normalize_dim("index_copy", dim, input.ndim)
-    if index.ndim != 1 or not input.ndim:
-        raise ShapeError(
-            f"index_copy: expected a 1-d index and an input with dimensions, found {index.shape}, {input.shape}"
-        )
+    if index.ndim > 1:
+        raise ShapeError(f"index_copy: expected a 1-d index, found shape {tuple(index.shape)}")
+    if not input.ndim:
+        found = index_copy(input.reshape(1), 0, index, source.reshape(-1))
+        return found.reshape(())
+    if not index.ndim and source.ndim == input.ndim - 1:
+        source = source.unsqueeze(place)
+    index = index.reshape(-1)
     wanted = tuple(index.shape[0] if d == place else size for d, size in enumerate(input.shape))
     if tuple(source.shape) != wanted:
         raise ShapeError(
@@ -124,8 +130,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             f"index_copy: input is {input.dtype} and source {source.dtype}; convert one with .to(dtype)"
         )
     moved = tp.index_put(input.movedim(place, 0), (index,), source.movedim(place, 0))
-    found: Tensor = moved.movedim(0, place).contiguous()
-    return found
+    return moved.movedim(0, place).contiguous()
 
 
 # ---- samples --------------------------------------------------------------------------------------------

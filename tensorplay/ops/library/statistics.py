@@ -62,7 +62,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return MinMax(tp.amin(input, dim, keepdim), tp.amax(input, dim, keepdim))
 
 
-@composite()
+@composite(public=False)  # its public forms: call_forms
 def var_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
 ) -> Any:  # noqa: ANN401
@@ -70,7 +70,7 @@ def var_mean(
     return tp.var(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
 
 
-@composite()
+@composite(public=False)  # its public forms: call_forms
 def std_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
 ) -> Any:  # noqa: ANN401
@@ -91,7 +91,7 @@ def diff(
 ) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
 
-    `prepend` and `append` are joined to the input first. A 0-d tensor (`DimensionError`) and a
+    `prepend` and `append` are joined to the input first, unless `n` is 0. A 0-d tensor (`DimensionError`) and a
     negative `n` (`ArgumentValueError`) are refused.
     """
     place = layout.normalize_dim("diff", dim, input.ndim)
@@ -102,7 +102,7 @@ def diff(
     parts = [each for each in (prepend, input, append) if each is not None]
     found: Tensor = tp.cat(parts, place) if len(parts) > 1 else input
     if n == 0:
-        return found.clone()
+        return input.clone()
     for _ in range(min(n, found.shape[place])):
         left = max(found.shape[place] - 1, 0)
         later, earlier = (
