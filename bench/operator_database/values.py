@@ -64,14 +64,15 @@ def tensor_of(value: torch.Tensor) -> tp.Tensor:
     if value.layout is not torch.strided:
         raise NotImplementedError(f"layout {value.layout}")
     value = value.detach().resolve_conj().resolve_neg()
-    low = sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True) if n)
-    flat = value if value.numel() == 0 else value.as_strided((low + 1,), (1,))
+    count = value.untyped_storage().nbytes() // value.element_size()
+    flat = value if value.numel() == 0 else value.as_strided((count,), (1,), 0)
     bits, numpy_dtype = _BITS.get(value.dtype, (None, None))
     array = flat.numpy() if bits is None else flat.view(bits).numpy().view(numpy_dtype)
     array = array.copy()
     if value.numel():
         strides = [each * array.itemsize for each in value.stride()]
-        array = np.lib.stride_tricks.as_strided(array.reshape(-1), tuple(value.shape), strides)
+        start = array.reshape(-1)[value.storage_offset() :]
+        array = np.lib.stride_tricks.as_strided(start, tuple(value.shape), strides)
     return tp.from_numpy(array)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
@@ -13,6 +14,10 @@ from tensorplay.ops.kinds.pointwise import Promotion, refuse_bool
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.values import Scalar, Value
+
+if TYPE_CHECKING:
+    from tensorplay.ops.signature import Values
+    from tensorplay.tensor import Tensor
 
 # ---- two operands -------------------------------------------------------------------------------------
 
@@ -205,8 +210,8 @@ def sign(input: Value) -> Value:
 
 @pointwise(method=True, inplace=True)
 def square(input: Value) -> Value:
-    """`input * input`."""
-    return input if input.dtype.kind == "b" else ops.square(input)
+    """`input * input`; of bools an integer."""
+    return ops.to_dtype(input, dtypes.int64) if input.dtype.kind == "b" else ops.square(input)
 
 
 def _rounding(name: str, doc: str) -> Operator:
@@ -315,8 +320,20 @@ def copysign(input: Value, other: Scalar) -> Value:
 
 @pointwise(method=True, inplace=True)
 def nextafter(input: Value, other: Value) -> Value:
-    """The next float from `input` toward `other`."""
+    """The next float from `input` toward `other`; the derivative by `input` is 1."""
     return ops.nextafter(input, other)
+
+
+@nextafter.gradient("input", "other")
+def _(grad: Tensor) -> tuple[Tensor, None]:
+    return grad, None
+
+
+@nextafter.tangent
+def _(operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]) -> Tensor | None:
+    del operator, values
+    found = tangents[0]
+    return found if found is None else found.expand(result.shape)
 
 
 @pointwise(method=True)

@@ -79,7 +79,7 @@ def ravel(input: Tensor) -> Tensor:
 def sum_to_size(input: Tensor, size: Sizes) -> Tensor:
     """The sum over dimensions that broadcasting `size` to the tensor's shape would stretch.
 
-    The size must broadcast to the shape (`ShapeError`).
+    The size must broadcast to the shape (`ShapeError`). Sums of bools and integers are int64.
 
     >>> import tensorplay as tp
     >>> tp.ones(2, 3).sum_to_size(2, 1)
@@ -97,8 +97,7 @@ def sum_to_size(input: Tensor, size: Sizes) -> Tensor:
     added = [k for k in range(input.ndim) if k < lead or (size[k - lead] == 1 != input.shape[k])]
     if not added:
         return input
-    found: Tensor = input.sum(added, keepdim=True, dtype=input.dtype)
-    return found.reshape(size)
+    return input.sum(added, keepdim=True).reshape(size)
 
 
 @composite(method=True)

@@ -82,7 +82,7 @@ def cov(
         norm = norm.clamp(min=0)
     other = weighed.conj() if weighed.is_complex() else weighed
     found: Tensor = (centered @ other.to(centered.dtype).t()) / norm
-    return found.to(rows.dtype).squeeze()
+    return found.squeeze()
 
 
 @composite(method=True)

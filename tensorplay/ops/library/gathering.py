@@ -72,8 +72,7 @@ def _grid(name: str, shape: Sequence[int], dim: int, places: Array) -> tuple[Arr
 
 def _check_along(name: str, input: Any, dim: int, index: Any) -> int:  # noqa: ANN401  # metas or arrays
     """Check an index that has the rank of `input` and reaches no further in the other dimensions."""
-    if 0 not in index.shape:  # an index without elements may have any dtype
-        check_index(name, index)
+    check_index(name, index)
     dim = layout.normalize_dim(name, dim, input.ndim)
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise ShapeError(
@@ -240,6 +239,8 @@ def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: b
         part: Any = src[tuple(slice(size) for size in index.shape)].reshape(places.shape)
     else:
         part = np.asarray(src).astype(input.dtype)
+    if not input.ndim and isinstance(src, np.ndarray):
+        part = part.reshape(())  # one place, and one element for it
     if not add:
         result[grid] = part
     elif places.size:

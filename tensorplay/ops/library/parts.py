@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorplay.core import layout
-from tensorplay.core.errors import ArgumentValueError, DimensionError, IndexRangeError, ShapeError
+from tensorplay.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    DimensionError,
+    IndexRangeError,
+    ShapeError,
+)
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, index
@@ -24,7 +30,7 @@ from tensorplay.ops.library.conversion import contiguous_copy
 from tensorplay.ops.library.views import expand, reshape, view
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Dims, Size, Sizes
+from tensorplay.ops.signature import Dims, Size, Sizes, is_tensor
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -158,6 +164,15 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` elements from `start` along a dimension."""
     place = layout.normalize_dim("narrow", dim, input.ndim)
     size = input.shape[place]
+    if is_tensor(start):
+        tensor: Any = start
+        if tensor.ndim or not tensor.dtype.is_integral:
+            msg = (
+                f"narrow: start must be an integer or a 0-d integer tensor, found {tensor.dtype} of shape "
+                f"{tuple(tensor.shape)}"
+            )
+            raise ArgumentError(msg)
+        start = int(tensor)
     first = start + size if start < 0 else start
     if first < 0 or length < 0 or first + length > size:
         msg = f"narrow: [{start}, {start + length}) leaves dimension {dim} of size {size}"

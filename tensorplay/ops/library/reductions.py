@@ -24,7 +24,7 @@ from tensorplay.ops.kinds.reduction import (
 )
 from tensorplay.ops.library.arithmetic import maximum, minimum
 from tensorplay.ops.monoids import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, WELFORD
-from tensorplay.ops.registry import Operator
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.results import ValuesIndices
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Dims, Values, is_tensor
@@ -269,10 +269,15 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return input
 
 
-@reduction(SUM, result=always_int64, not_differentiable="its result is a count")
-def count_nonzero(input: Value, dim: Dims = None) -> Value:
-    """The number of nonzero elements."""
-    return ops.to_dtype(ops.to_dtype(input, dtypes.bool_), dtypes.int64)
+@composite(method=True)
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """The number (int64) of elements that are not zero, over dimensions, all by default. NaN is none.
+
+    >>> import tensorplay as tp
+    >>> tp.count_nonzero(tp.tensor([0.5, 0.0, float("nan")]))
+    tensor(2)
+    """
+    return tp.ne(input, 0).sum(dim)
 
 
 # ---- variance -------------------------------------------------------------------------------------------------
@@ -477,6 +482,7 @@ def _truth_samples() -> Iterator[Sample]:
 
 @count_nonzero.sample
 def _count_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4), low=-0.9, high=0.9), 0)
     yield sample(Arg((2, 3), values=[[0.0, float("nan"), 0.0], [0.0, 0.0, -0.0]]), 1)
     yield sample(Arg((5,), dtypes.int32, low=-1, high=2))
 
