@@ -330,7 +330,9 @@ def _(grad: Tensor) -> tuple[Tensor, None]:
 
 
 @nextafter.tangent
-def _(operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]) -> Tensor | None:
+def _(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
     del operator, values
     found = tangents[0]
     return found if found is None else found.expand(result.shape)

@@ -15,7 +15,6 @@ from tensorplay.ops.declare import composite, reduction
 from tensorplay.ops.gradient import Result
 from tensorplay.ops.kinds.reduction import (
     always_bool,
-    always_int64,
     floating_only,
     integers_to_int64,
     ordered,
