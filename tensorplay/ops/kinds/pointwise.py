@@ -250,7 +250,7 @@ class Pointwise(Kind):
                 raise _not_an_operand(operator, parameter, value)
         if not dimensioned and not zero_dim and not numbers:
             return dtypes.get_default_dtype()
-        if numbers and not (dimensioned or zero_dim) and self.shape is None:
+        if numbers and self.shape is None and not any(has_dtype(each) for each in values):
             msg = f"{operator.name}(): expected at least one tensor, found only numbers"
             raise ArgumentError(msg)
         found = dtypes.result_type(dimensioned, zero_dim, numbers)

@@ -85,12 +85,6 @@ def always_bool(name: str, dtype: DType, asked: DType | None) -> DType:
     return dtypes.bool_
 
 
-def always_int64(name: str, dtype: DType, asked: DType | None) -> DType:
-    """Counts."""
-    del name, dtype, asked
-    return dtypes.int64
-
-
 def ordered_to_int64(name: str, dtype: DType, asked: DType | None) -> DType:
     """Argmax and argmin."""
     del asked
