@@ -80,7 +80,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
 
 
 def _named(grad_fn: Any) -> str:  # noqa: ANN401  # a node
-    return f"<{getattr(grad_fn, 'name', type(grad_fn).__name__)}>"
+    return f"<{getattr(grad_fn, 'title', type(grad_fn).__name__)}>"
 
 
 def _joined(text: str, suffixes: Sequence[str], indent: int) -> str:

@@ -158,6 +158,16 @@ def without_modes() -> Iterator[None]:
         _modes.reset(token)
 
 
+@contextmanager
+def with_modes(modes: tuple[Mode, ...]) -> Iterator[None]:
+    """Have these modes on inside a `with` block, as when `current_modes()` returned them."""
+    token = _modes.set(modes)
+    try:
+        yield
+    finally:
+        _modes.reset(token)
+
+
 def current_function_mode() -> FunctionMode | None:
     """The innermost function mode."""
     return next((mode for mode in reversed(_modes.get()) if isinstance(mode, FunctionMode)), None)

@@ -18,7 +18,13 @@ import importlib
 from typing import Any
 
 from tensorplay import dispatch
-from tensorplay.autograd import methods
+from tensorplay.autograd import graph, methods
+from tensorplay.autograd.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from tensorplay.autograd.function import Function, FunctionContext, once_differentiable
 from tensorplay.autograd.grad_mode import (
     enable_grad,
@@ -52,13 +58,18 @@ __all__ = [
     "Node",
     "RemovableHandle",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "no_grad",
     "once_differentiable",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -16,17 +16,18 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeAlias
 
+from tensorplay.autograd.anomaly import anomaly, origin_text
 from tensorplay.autograd.node import Node
 from tensorplay.autograd.tensor_state import leaf_hooks
 from tensorplay.core.errors import GradientError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.gradient import fit_gradient
+from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tensorplay.autograd.node import Edge, OutputSpec, TensorHook
-    from tensorplay.tensor import Tensor
 
 EdgeKey: TypeAlias = "tuple[int, int]"
 
@@ -53,23 +54,52 @@ def propagate(
         run.deliver(edge, grad, None)
     if targets is not None:
         run.restrict_to_paths()
+    _running.append(run)
+    try:
+        _run_nodes(run, keep_graph)
+        return run.finish()
+    finally:
+        _running.pop()
+
+
+_running: list[_Run] = []
+"""The backward passes that are on, outermost first."""
+
+
+def queue_callback(callback: Callable[[], None]) -> None:
+    """Call something once, at the end of the backward pass that is on."""
+    if not _running:
+        raise GradientError("queue_callback: no backward pass is running")
+    _running[-1].callbacks.append(callback)
+
+
+def current_pass() -> object:
+    """What stands for the backward pass that is on; None outside of one."""
+    return _running[-1] if _running else None
+
+
+def _run_nodes(run: _Run, keep_graph: bool) -> None:
+    """Let every node have its turn."""
     while run.heap:
         node, grads = run.next_node()
         _apply_hooks(node, grads)
         if not run.capture(node, grads):
             continue
+        if node.pre_hooks is not None:
+            grads = _before_node(node, grads)
         for target, result in zip(node.edges, _gradients(node, grads, run), strict=True):
             if target is not None and result is not None and run.wants(target):
                 run.deliver(target, result, node)
         if not keep_graph:
             node.release()
-    return run.finish()
 
 
 class _Run:
     """What has arrived where, and which nodes still have their turn to come."""
 
-    __slots__ = ("arrived", "captured", "heap", "leaves", "needed", "targets")
+    __slots__ = (
+        "__weakref__", "arrived", "callbacks", "captured", "heap", "leaves", "needed", "targets",
+    )  # fmt: skip
 
     def __init__(self, targets: Sequence[Edge] | None) -> None:
         self.targets = None if targets is None else {edge_key(edge): edge for edge in targets}
@@ -78,6 +108,7 @@ class _Run:
         self.leaves: dict[EdgeKey, tuple[Edge, Tensor]] = {}
         self.captured: dict[EdgeKey, tuple[Edge, Tensor]] = {}
         self.needed: set[Node] | None = None
+        self.callbacks: list[Callable[[], None]] = []
 
     def deliver(self, edge: Edge, grad: Tensor, source: Node | None) -> None:
         """Add ``grad``, which ``source`` returned, to what has arrived at ``edge``."""
@@ -136,6 +167,8 @@ class _Run:
         for key, (edge, grad) in self.leaves.items():
             if self.targets is None or key in self.targets:
                 self.captured[key] = edge, _run_hooks(leaf_hooks(edge[0]), grad)
+        for callback in self.callbacks:
+            callback()
         return self.captured
 
 
@@ -146,17 +179,52 @@ def _sequence_number(node: Node) -> int:
 def _gradients(node: Node, grads: list[Tensor | None], run: _Run) -> Sequence[Tensor | None]:
     """Run one node and check that it returns one gradient an input."""
     wanted = tuple(edge is not None and run.wants(edge) for edge in node.edges)
+    before = anomaly.running
     try:
+        if anomaly.enabled:
+            anomaly.running = node
         results = node.apply(tuple(grads), wanted)
+        if anomaly.enabled and anomaly.check_nan:
+            anomaly.check(node, results)
     except Exception as error:
-        error.add_note(f"This happened in the backward pass of {node.name}.")
+        where = origin_text(node)
+        error.add_note(
+            f"This happened in the backward pass of {node.title}."
+            + ("" if where in str(error) else where)
+        )
         raise
+    finally:
+        anomaly.running = before
     if len(results) != len(node.edges):
         raise GradientError(
-            f"the backward of {node.name} returned {len(results)} gradients for "
+            f"the backward of {node.title} returned {len(results)} gradients for "
             f"{len(node.edges)} inputs; return one for each, None where there is none"
         )
+    if node.post_hooks is not None:
+        for hook in tuple(node.post_hooks.values()):
+            replaced = hook(tuple(results), tuple(grads))
+            if replaced is not None:
+                results = _as_many(replaced, results, f"a hook of {node.title}")
     return results
+
+
+def _before_node(node: Node, grads: list[Tensor | None]) -> list[Tensor | None]:
+    """Let the node's own hooks see and replace the gradients of its outputs."""
+    for hook in tuple((node.pre_hooks or {}).values()):
+        replaced = hook(tuple(grads))
+        if replaced is not None:
+            grads = list(_as_many(replaced, grads, f"a prehook of {node.title}"))
+    return grads
+
+
+def _as_many(
+    found: Tensor | Sequence[Tensor | None], given: Sequence[Tensor | None], who: str
+) -> Sequence[Tensor | None]:
+    if isinstance(found, Tensor):  # a hook of one gradient returned it alone
+        found = (found,)
+    if len(found) != len(given):
+        raise GradientError(f"{who} returned {len(found)} gradients for {len(given)}")
+    return found
 
 
 def _apply_hooks(node: Node, grads: list[Tensor | None]) -> None:
@@ -190,7 +258,7 @@ def _conform(grad: Tensor, spec: OutputSpec | None, source: Node | None) -> Tens
     if grad.shape == shape and grad.dtype is dtype:
         return grad
     if grad.shape != shape and not _is_broadcast_of(grad.shape, shape):
-        who = "the caller" if source is None else source.name
+        who = "the caller" if source is None else source.title
         raise ShapeError(
             f"{who} returned a gradient of shape {tuple(grad.shape)} for a value of shape "
             f"{tuple(shape)}; a gradient has the shape of its value, or one that it broadcasts to"

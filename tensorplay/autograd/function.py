@@ -112,7 +112,7 @@ class FunctionNode(Node):
         self.ctx = ctx
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """The name of the function, with ``Backward``."""
         return f"{self.function.__name__}Backward"
 

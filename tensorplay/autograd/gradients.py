@@ -19,7 +19,11 @@ from tensorplay.autograd.batching import BatchLevel
 from tensorplay.autograd.engine import edge_key, propagate
 from tensorplay.autograd.grad_mode import set_grad_enabled
 from tensorplay.autograd.node import Node
-from tensorplay.autograd.tensor_state import accumulate_grad, gradient_edge
+from tensorplay.autograd.tensor_state import (
+    accumulate_grad,
+    gradient_edge,
+    run_accumulated_hooks,
+)
 from tensorplay.core.errors import ArgumentError, ArgumentValueError, GradientError, ShapeError
 from tensorplay.functions import ones_like, zeros_like
 from tensorplay.tensor import Tensor
@@ -204,6 +208,7 @@ def _backward(
             target = targets[key] if inputs is not None else edge[0]
             if not isinstance(target, Node):
                 accumulate_grad(target, box, keep_history=create_graph)
+                run_accumulated_hooks(target)
 
 
 def _tensors(value: Tensor | Sequence[Tensor], what: str) -> list[Tensor]:

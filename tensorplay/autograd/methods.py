@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 from tensorplay import dispatch
 from tensorplay.autograd.gradients import backward
-from tensorplay.autograd.tensor_state import register_hook, retain_grad, retains_grad
+from tensorplay.autograd.tensor_state import (
+    register_hook,
+    register_post_accumulate_grad_hook,
+    retain_grad,
+    retains_grad,
+)
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tensorplay.autograd.node import RemovableHandle, TensorHook
 
@@ -37,6 +42,18 @@ def tensor_register_hook(self: Tensor, hook: TensorHook) -> RemovableHandle:
     return dispatch.call_function("register_hook", register_hook, (self, hook), {})  # type: ignore[no-any-return]
 
 
+def tensor_register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call ``hook(tensor)`` whenever a backward pass has added to the ``.grad`` of this leaf."""
+    return dispatch.call_function(  # type: ignore[no-any-return]
+        "register_post_accumulate_grad_hook",
+        register_post_accumulate_grad_hook,
+        (self, hook),
+        {},
+    )
+
+
 def tensor_retain_grad(self: Tensor) -> None:
     """Keep the gradient of this tensor in its ``.grad``, although it is not a leaf."""
     dispatch.call_function("retain_grad", retain_grad, (self,), {})
@@ -47,6 +64,7 @@ def install() -> None:
     for name, method in (
         ("backward", tensor_backward),
         ("register_hook", tensor_register_hook),
+        ("register_post_accumulate_grad_hook", tensor_register_post_accumulate_grad_hook),
         ("retain_grad", tensor_retain_grad),
         ("retains_grad", property(retains_grad)),
     ):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from tensorplay.autograd.anomaly import anomaly
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ Gradients: TypeAlias = "tuple[Tensor | None, ...]"
 Edge: TypeAlias = "tuple[Node | Tensor, int]"
 OutputSpec: TypeAlias = "tuple[tuple[int, ...], DType, Device]"
 TensorHook: TypeAlias = "Callable[[Tensor], Tensor | None]"
+PreHook: TypeAlias = "Callable[[Gradients], Gradients | None]"
+PostHook: TypeAlias = "Callable[[Gradients, Gradients], Gradients | None]"
 
 Hook = TypeVar("Hook")
 
@@ -39,7 +42,17 @@ _sequence = itertools.count()
 class Node:
     """One differentiable call: its edges, and (in subclasses) how gradients pass through it."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "outputs", "retained", "sequence")
+    __slots__ = (
+        "__weakref__",
+        "_metadata",
+        "edges",
+        "hooks",
+        "outputs",
+        "post_hooks",
+        "pre_hooks",
+        "retained",
+        "sequence",
+    )
 
     def __init__(self, edges: tuple[Edge | None, ...]) -> None:
         """Make a node whose inputs' gradients flow to ``edges``; its outputs are described afterwards."""
@@ -47,17 +60,51 @@ class Node:
         self.outputs: tuple[OutputSpec | None, ...] = ()
         self.hooks: dict[int, dict[int, TensorHook]] | None = None
         self.retained: dict[int, ReferenceType[Tensor]] | None = None
+        self.pre_hooks: dict[int, PreHook] | None = None
+        self.post_hooks: dict[int, PostHook] | None = None
+        self._metadata: dict[str, Any] | None = None
         self.sequence = next(_sequence)
+        if anomaly.enabled:
+            self.metadata.update(anomaly.origin())
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """What made the node, as messages name it."""
         return type(self).__name__
 
+    def name(self) -> str:
+        """Return what made the node: ``"MulBackward"``."""
+        return self.title
+
     @property
-    def next_functions(self) -> tuple[tuple[Node | Tensor | None, int], ...]:
-        """The edges with ``(None, 0)`` for inputs that want no gradient."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+    def metadata(self) -> dict[str, Any]:
+        """Anything that users (and anomaly mode) note of the call."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where the gradients of the inputs flow: nodes, `AccumulateGrad` for leaves, ``(None, 0)`` for nowhere."""
+        return tuple((None, 0) if edge is None else _shown(edge) for edge in self.edges)
+
+    def register_prehook(self, hook: PreHook) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before gradients pass through the node.
+
+        A tuple that it returns replaces the gradients of the outputs.
+        """
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return RemovableHandle(self.pre_hooks, hook)
+
+    def register_hook(self, hook: PostHook) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after gradients have passed through the node.
+
+        A tuple that it returns replaces the gradients of the inputs.
+        """
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        return RemovableHandle(self.post_hooks, hook)
 
     def apply(self, grads: Gradients, wanted: Sequence[bool]) -> Sequence[Tensor | None]:
         """Map the gradients of the outputs to those of the inputs; ``wanted`` says which are needed.
@@ -84,7 +131,31 @@ class Node:
 
     def __repr__(self) -> str:
         """``<MulBackward>``."""
-        return f"<{self.name}>"
+        return f"<{self.title}>"
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf ends: it is added to ``variable.grad``. Made to be looked at."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        """Stand for a leaf."""
+        super().__init__(())
+        self.variable = variable
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both stand for the same leaf."""
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        """The leaf's."""
+        return hash(self.variable)
+
+
+def _shown(edge: Edge) -> tuple[Node, int]:
+    target, number = edge
+    return (target if isinstance(target, Node) else AccumulateGrad(target)), number
 
 
 class RemovableHandle:

@@ -46,7 +46,7 @@ class OperatorNode(Node):
         self.describe_outputs(results)
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """``MulBackward``."""
         words = self.operator.name.split("_")
         return "".join(word.capitalize() for word in words) + "Backward"

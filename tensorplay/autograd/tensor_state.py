@@ -9,18 +9,32 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorplay import dispatch
 from tensorplay.autograd.node import Node, RemovableHandle
 from tensorplay.core.errors import GradientError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tensorplay.autograd.node import Edge, TensorHook
     from tensorplay.tensor import Tensor
 
 _NO_HOOKS: dict[int, TensorHook] = {}
 _leaf_hooks: dict[int, tuple[weakref.ReferenceType[Tensor], dict[int, TensorHook]]] = {}
+_accumulated_hooks: dict[
+    int, tuple[weakref.ReferenceType[Tensor], dict[int, Callable[[Tensor], None]]]
+] = {}
+
+
+def _forgetter(known: dict[int, Any], key: int) -> Callable[[object], None]:
+    """What drops the entry of a tensor that is gone; it holds the dictionary, also when Python ends."""
+
+    def forget(_: object) -> None:
+        known.pop(key, None)
+
+    return forget
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
@@ -81,7 +95,7 @@ def register_hook(tensor: Tensor, hook: TensorHook) -> RemovableHandle:
     key = id(tensor)
     entry = _leaf_hooks.get(key)
     if entry is None:
-        reference = weakref.ref(tensor, lambda _: _leaf_hooks.pop(key, None))
+        reference = weakref.ref(tensor, _forgetter(_leaf_hooks, key))
         entry = _leaf_hooks[key] = reference, {}
     return RemovableHandle(entry[1], hook)
 
@@ -90,6 +104,31 @@ def leaf_hooks(leaf: Node | Tensor) -> dict[int, TensorHook]:
     """Return the hooks of a leaf tensor, the target of an edge."""
     entry = _leaf_hooks.get(id(leaf))
     return _NO_HOOKS if entry is None else entry[1]
+
+
+def register_post_accumulate_grad_hook(
+    tensor: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call ``hook(tensor)`` whenever a backward pass has added to the ``.grad`` of a leaf."""
+    if tensor.grad_fn is not None or not tensor.requires_grad:
+        raise GradientError(
+            "register_post_accumulate_grad_hook is for leaves that require a gradient: only they "
+            "accumulate one"
+        )
+    key = id(tensor)
+    entry = _accumulated_hooks.get(key)
+    if entry is None:
+        reference = weakref.ref(tensor, _forgetter(_accumulated_hooks, key))
+        entry = _accumulated_hooks[key] = reference, {}
+    return RemovableHandle(entry[1], hook)
+
+
+def run_accumulated_hooks(tensor: Tensor) -> None:
+    """Call the hooks of a leaf whose ``.grad`` is complete."""
+    entry = _accumulated_hooks.get(id(tensor))
+    if entry is not None:
+        for hook in tuple(entry[1].values()):
+            hook(tensor)
 
 
 def retain_grad(tensor: Tensor) -> None:

@@ -16,15 +16,20 @@ tensor([[0., 1.],
 from __future__ import annotations
 
 from tensorplay.func.jacobians import hessian, jacfwd, jacrev
+from tensorplay.func.linearize import linearize
+from tensorplay.func.modules import functional_call, stack_module_state
 from tensorplay.func.transforms import grad, jvp, value_and_grad, vjp
 from tensorplay.func.vmap import vmap
 
 __all__ = [
+    "functional_call",
     "grad",
     "hessian",
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
+    "stack_module_state",
     "value_and_grad",
     "vjp",
     "vmap",

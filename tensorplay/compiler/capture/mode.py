@@ -50,6 +50,8 @@ REFUSED: Final[Mapping[Target, str]] = {
     "gradients, or call backward() on what the compiled function returns",
     "register_hook": "a hook on a tensor inside of it would run once, now: register hooks on its "
     "arguments or on what it returns, or write an autograd.Function",
+    "register_post_accumulate_grad_hook": "a hook on a tensor inside of it would be set once, now: "
+    "register hooks on its arguments",
     "retain_grad": "the tensors inside of it are gone when a backward pass runs: call retain_grad() on "
     "what it returns",
 }

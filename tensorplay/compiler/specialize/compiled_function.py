@@ -23,6 +23,7 @@ from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from tensorplay import _C, dispatch
+from tensorplay.autograd.saved import without_saved_hooks
 from tensorplay.compiler.backends import CompileWarning
 from tensorplay.compiler.capture.captured_graph import Argument, CapturedGraph, Held, Lifted
 from tensorplay.compiler.capture.environment import Environment, survey
@@ -174,7 +175,7 @@ class CompiledFunction(_C.Dispatcher):
         else:
             args, kwargs, objects = leaves, {}, ()
         made_before = len(self._records)
-        with self._lock:
+        with self._lock, without_saved_hooks():  # they are for what the compiled function saves
             is_made = len(self._records) != made_before  # by another thread
             found = None if is_made else self._specialize(structure, leaves, args, kwargs, objects)
         if is_made:

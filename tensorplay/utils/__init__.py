@@ -1,0 +1,1 @@
+"""What stands beside models: memory for time (`checkpoint`)."""
