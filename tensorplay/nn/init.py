@@ -13,15 +13,28 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from tensorplay.autograd import no_grad
+from tensorplay.core.dtypes import float64
 from tensorplay.core.errors import ArgumentValueError, ShapeError
-from tensorplay.functions import eye, rand, randn
+from tensorplay.functions import eye, rand, randn, where, zeros
+from tensorplay.linalg import qr
 
 if TYPE_CHECKING:
+    from tensorplay.core.random import Generator
     from tensorplay.tensor import Tensor
 
 _GAINS = {
-    "linear": 1.0,
-    "conv2d": 1.0,
+    **dict.fromkeys(
+        (
+            "linear",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+        ),
+        1.0,
+    ),
     "sigmoid": 1.0,
     "tanh": 5.0 / 3.0,
     "relu": math.sqrt(2.0),
@@ -29,12 +42,17 @@ _GAINS = {
 }
 
 
-def calculate_gain(nonlinearity: str, slope: float = 0.01) -> float:
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor that keeps the variance through a nonlinearity.
 
-    ``leaky_relu`` with negative ``slope``: ``sqrt(2 / (1 + slope²))`` (He et al. 2015, eq. 15).
+    ``leaky_relu`` with negative slope ``param`` (0.01): ``sqrt(2 / (1 + slope²))`` (He et al. 2015,
+    eq. 15).
+
+    >>> calculate_gain("leaky_relu", 1.0)
+    1.0
     """
     if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
         return math.sqrt(2.0 / (1.0 + slope * slope))
     if nonlinearity not in _GAINS:
         known = ", ".join([*_GAINS, "leaky_relu"])
@@ -42,18 +60,29 @@ def calculate_gain(nonlinearity: str, slope: float = 0.01) -> float:
     return _GAINS[nonlinearity]
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Draw from the uniform distribution on ``[a, b)``."""
-    return _fill(tensor, rand(tensor.shape, dtype=tensor.dtype) * (b - a) + a)
+    drawn = rand(tensor.shape, dtype=tensor.dtype, generator=generator)
+    return _fill(tensor, drawn * (b - a) + a)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Draw from the normal distribution."""
-    return _fill(tensor, randn(tensor.shape, dtype=tensor.dtype) * std + mean)
+    drawn = randn(tensor.shape, dtype=tensor.dtype, generator=generator)
+    return _fill(tensor, drawn * std + mean)
 
 
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Draw from the normal distribution restricted to ``[a, b]``, by inverting its distribution.
 
@@ -61,7 +90,7 @@ def trunc_normal_(
     at ``a`` and ``b``.
     """
     low, high = ((1.0 + math.erf((end - mean) / (std * math.sqrt(2.0)))) / 2.0 for end in (a, b))
-    u = rand(tensor.shape, dtype=tensor.dtype) * (high - low) + low
+    u = rand(tensor.shape, dtype=tensor.dtype, generator=generator) * (high - low) + low
     return _fill(tensor, ((u * 2.0 - 1.0).erfinv() * (std * math.sqrt(2.0)) + mean).clamp(a, b))
 
 
@@ -89,17 +118,19 @@ def eye_(tensor: Tensor) -> Tensor:
     return _fill(tensor, eye(tensor.shape[0], tensor.shape[1], dtype=tensor.dtype))
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Draw from ``U(−b, b)``, ``b = gain·√(6 / (fan_in + fan_out))`` (Glorot and Bengio 2010)."""
     fan_in, fan_out = fans(tensor)
     bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw from ``N(0, s²)``, ``s = gain·√(2 / (fan_in + fan_out))`` (Glorot and Bengio 2010)."""
     fan_in, fan_out = fans(tensor)
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)))
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
 
 
 def kaiming_uniform_(
@@ -107,10 +138,11 @@ def kaiming_uniform_(
     a: float = 0.0,
     mode: Literal["fan_in", "fan_out"] = "fan_in",
     nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Tensor:
     """Draw from ``U(−b, b)``, ``b = gain·√(3 / fan)`` (He et al. 2015)."""
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan(tensor, mode))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -118,10 +150,59 @@ def kaiming_normal_(
     a: float = 0.0,
     mode: Literal["fan_in", "fan_out"] = "fan_in",
     nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Tensor:
     """Draw from ``N(0, s²)``, ``s = gain / √fan`` (He et al. 2015)."""
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
-    return normal_(tensor, 0.0, std)
+    return normal_(tensor, 0.0, std, generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw an orthogonal matrix times ``gain``, by QR of a normal one (Saxe et al. 2013).
+
+    Rows or columns are orthonormal, whichever are fewer; dimensions behind the first count as one.
+    """
+    if tensor.ndim < 2:
+        raise ShapeError(f"orthogonal_ needs at least two dimensions, got {tuple(tensor.shape)}")
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    wide = rows < columns
+    drawn = randn((columns, rows) if wide else (rows, columns), dtype=float64, generator=generator)
+    q, r = qr(drawn)
+    q = q * r.diagonal().sign()  # uniform over the orthogonal matrices (Mezzadri 2007)
+    found = (q.t() if wide else q).reshape(tensor.shape)
+    return _fill(tensor, (found * gain).to(tensor.dtype))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Make a convolution's weight hand its input on: 1 at the middle for as many channels as fit."""
+    if tensor.ndim not in {3, 4, 5}:
+        raise ShapeError(f"dirac_ needs 3, 4 or 5 dimensions, got shape {tuple(tensor.shape)}")
+    if groups < 1 or tensor.shape[0] % groups != 0:
+        raise ArgumentValueError(
+            f"dirac_: {tensor.shape[0]} output channels cannot be divided into {groups} groups"
+        )
+    share = tensor.shape[0] // groups
+    middle = tuple(size // 2 for size in tensor.shape[2:])
+    values = zeros(tensor.shape, dtype=tensor.dtype)
+    for group in range(groups):
+        for channel in range(min(share, tensor.shape[1])):
+            values[(group * share + channel, channel, *middle)] = 1.0
+    return _fill(tensor, values)
+
+
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
+    """Draw a matrix from ``N(0, std²)`` and zero the share ``sparsity`` of each column (Martens 2010)."""
+    if tensor.ndim != 2:
+        raise ShapeError(f"sparse_ needs a matrix, got shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    count = math.ceil(sparsity * rows)
+    drawn = randn((rows, columns), dtype=tensor.dtype, generator=generator) * std
+    order = rand((rows, columns), generator=generator).argsort(0).argsort(0)
+    return _fill(tensor, where(order < count, 0.0, drawn))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:

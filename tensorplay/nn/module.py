@@ -14,12 +14,18 @@ Sequential(
 [('0.weight', (8, 4)), ('0.bias', (8,))]
 """
 
+# ruff: noqa: SLF001 - a module reads the registries of the modules below it, which are of its own class
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
-from tensorplay.autograd import RemovableHandle, no_grad
+from tensorplay.autograd import no_grad
 from tensorplay.core import dtypes
+from tensorplay.core.errors import DTypeError
+from tensorplay.functions import empty_like
+from tensorplay.nn import hooks
+from tensorplay.nn.hooks import Hooked
 from tensorplay.nn.parameter import Parameter, clear_grad
 from tensorplay.nn.state import IncompatibleKeys, load_state, save_state
 from tensorplay.tensor import Tensor
@@ -31,13 +37,10 @@ if TYPE_CHECKING:
     from tensorplay.core.dtypes import DType
 
 
-ForwardPreHook: TypeAlias = "Callable[[Module, tuple[Any, ...]], object]"
-ForwardHook: TypeAlias = "Callable[[Module, tuple[Any, ...], Any], object]"
-
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-class Module:
+class Module(Hooked):
     """The base class of everything that has parameters. Subclasses define ``forward``."""
 
     training: bool
@@ -45,8 +48,6 @@ class Module:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
     _transient_buffers: set[str]
-    _forward_pre_hooks: dict[int, ForwardPreHook]
-    _forward_hooks: dict[int, ForwardHook]
 
     def __init__(self) -> None:
         """Start with no parameters, in training mode."""
@@ -55,8 +56,7 @@ class Module:
         for name in _REGISTRIES:
             state[name] = {}
         state["_transient_buffers"] = set()
-        state["_forward_pre_hooks"] = {}
-        state["_forward_hooks"] = {}
+        state["_hooks"] = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - subclasses say which
         """Compute. Call the module itself instead, so that hooks run."""
@@ -64,26 +64,9 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as forward
         """Run the pre-hooks, `forward` and the hooks."""
-        if not (self._forward_pre_hooks or self._forward_hooks):
+        if self._hooks is None:
             return self.forward(*args, **kwargs)
-        for pre_hook in tuple(self._forward_pre_hooks.values()):
-            replaced = pre_hook(self, args)
-            if replaced is not None:
-                args = replaced if isinstance(replaced, tuple) else (replaced,)
-        result = self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks.values()):
-            replaced = hook(self, args, result)
-            if replaced is not None:
-                result = replaced
-        return result
-
-    def register_forward_pre_hook(self, hook: ForwardPreHook) -> RemovableHandle:
-        """Call ``hook(module, args)`` before `forward`; what it returns replaces the arguments."""
-        return RemovableHandle(self._forward_pre_hooks, hook)
-
-    def register_forward_hook(self, hook: ForwardHook) -> RemovableHandle:
-        """Call ``hook(module, args, result)`` after `forward`; what it returns replaces it."""
-        return RemovableHandle(self._forward_hooks, hook)
+        return hooks.call(self, self._hooks, args, kwargs)
 
     # ------------------------------------------------------------------ attributes
 
@@ -155,7 +138,7 @@ class Module:
             )
         self._parameters[name] = parameter
 
-    def register_buffer(self, name: str, tensor: Tensor | None, *, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make ``tensor`` state that is not trained; `state_dict` has it if ``persistent``."""
         self._claim(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -175,7 +158,9 @@ class Module:
             raise TypeError(f"child {name!r} must be a Module or None, not {type(module).__name__}")
         self._modules[name] = module
 
-    add_module = register_module
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Make ``module`` a child, under ``name``."""
+        self.register_module(name, module)
 
     def _claim(self, name: str, registry: str) -> None:
         """Check that ``name`` can be used in ``registry``, and take it from everywhere else."""
@@ -195,10 +180,16 @@ class Module:
     # ------------------------------------------------------------------ the tree
 
     def named_modules(
-        self, prefix: str = "", *, remove_duplicate: bool = True
+        self,
+        memo: set[Module] | None = None,
+        prefix: str = "",
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Module]]:
-        """Yield this module and all below it with their paths, parents first."""
-        seen: set[Module] = set()
+        """Yield this module and all below it with their paths, parents first.
+
+        ``memo`` holds modules that are left out, and takes in those that were found.
+        """
+        seen: set[Module] = set() if memo is None else memo
         stack: list[tuple[str, Module]] = [(prefix, self)]
         while stack:
             path, module = stack.pop()
@@ -208,7 +199,7 @@ class Module:
             yield path, module
             stack.extend(
                 (_join(path, name), child)
-                for name, child in reversed(module._modules.items())  # noqa: SLF001 - own class
+                for name, child in reversed(module._modules.items())
                 if child is not None
             )
 
@@ -254,7 +245,7 @@ class Module:
         self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Tensor]]:
         modules = (
-            self.named_modules(prefix, remove_duplicate=remove_duplicate)
+            self.named_modules(None, prefix, remove_duplicate)
             if recurse
             else iter([(prefix, self)])
         )
@@ -276,11 +267,21 @@ class Module:
             module = child
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Replace the module at a path, or add one to an existing parent (not if ``strict``)."""
+        path, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError("set_submodule needs the path of a submodule, not an empty one")
+        parent = self.get_submodule(path)
+        if strict and name not in parent._modules:
+            raise AttributeError(f"{type(parent).__name__} has no submodule {name!r}")
+        parent.register_module(name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at a path such as ``"features.0.weight"``."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        parameter = module._parameters.get(name)  # noqa: SLF001 - own class
+        parameter = module._parameters.get(name)
         if parameter is None:
             raise AttributeError(f"{type(module).__name__} has no parameter {name!r}")
         return parameter
@@ -289,7 +290,7 @@ class Module:
         """Return the buffer at a path such as ``"features.1.running_mean"``."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        buffer = module._buffers.get(name)  # noqa: SLF001 - own class
+        buffer = module._buffers.get(name)
         if buffer is None:
             raise AttributeError(f"{type(module).__name__} has no buffer {name!r}")
         return buffer
@@ -323,21 +324,63 @@ class Module:
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    def to(self, *targets: DType | Device | str) -> Self:
+    def to(
+        self,
+        *targets: DType | Device | str | Tensor | None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        non_blocking: bool = False,
+    ) -> Self:
         """Convert floating parameters and buffers to a dtype, and all of them to a device.
 
-        Parameters stay the same objects, so that optimizers keep them.
+        A tensor stands for its dtype and device. Parameters stay the same objects, so that
+        optimizers keep them.
         """
+        del non_blocking
+        wanted: list[DType | Device | str] = []
+        for each in (*targets, device, dtype):
+            if isinstance(each, Tensor):
+                wanted += [each.device, each.dtype]
+            elif each is not None:
+                wanted.append(each)
+        for each in wanted:
+            if isinstance(each, dtypes.DType) and not each.is_differentiable:
+                raise DTypeError(f"Module.to converts to floating dtypes, not {each}")
+        return self._convert(lambda tensor: _converted(tensor, wanted))
+
+    def _convert(self, convert: Callable[[Tensor], Tensor]) -> Self:
+        """Convert every parameter, its gradient, and every buffer."""
         with no_grad():
             for module in self.modules():
-                for parameter in module._parameters.values():  # noqa: SLF001 - own class
+                for parameter in module._parameters.values():
                     if parameter is not None:
-                        parameter.assign(_converted(parameter.detach(), targets))
+                        parameter.assign(convert(parameter.detach()))
                         if parameter.grad is not None:
-                            parameter.grad = _converted(parameter.grad, targets)
-                for name, buffer in module._buffers.items():  # noqa: SLF001 - own class
+                            parameter.grad = convert(parameter.grad)
+                for name, buffer in module._buffers.items():
                     if buffer is not None:
-                        module._buffers[name] = _converted(buffer, targets)  # noqa: SLF001
+                        module._buffers[name] = convert(buffer)
+        return self
+
+    def type(self, dst_type: DType) -> Self:
+        """Convert all parameters and buffers to a dtype, those of integers too."""
+        return self._convert(lambda tensor: tensor.to(dst_type))
+
+    def cpu(self) -> Self:
+        """Move everything to the CPU."""
+        return self.to("cpu")
+
+    def to_empty(self, *, device: Device | str | None, recurse: bool = True) -> Self:
+        """Replace parameters and buffers by ones without values on a device."""
+        modules = self.modules() if recurse else iter([self])
+        with no_grad():
+            for module in modules:
+                for parameter in module._parameters.values():
+                    if parameter is not None:
+                        parameter.assign(empty_like(parameter.detach(), device=device))
+                for name, buffer in module._buffers.items():
+                    if buffer is not None:
+                        module._buffers[name] = empty_like(buffer, device=device)
         return self
 
     def double(self) -> Self:
@@ -358,22 +401,38 @@ class Module:
 
     # ------------------------------------------------------------------ state
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+    def state_dict(
+        self,
+        *,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> dict[str, Any]:
         """Return parameters and persistent buffers by path; they share memory with the module.
 
-        With ``keep_vars`` the parameters themselves, else detached tensors.
+        With ``keep_vars`` the parameters themselves, else detached tensors. They are added to
+        ``destination``, if it is given. What `get_extra_state` returns is under ``_extra_state``.
         """
-        return save_state(self, prefix, keep_vars)
+        return save_state(self, {} if destination is None else destination, prefix, keep_vars)
 
     def load_state_dict(
-        self, state: Mapping[str, Tensor], *, strict: bool = True, assign: bool = False
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy ``state`` into parameters and buffers, or take its tensors if ``assign``.
+        """Copy a state into parameters and buffers, or take its tensors if ``assign``.
 
         Raise a `StateError` that lists every missing and unexpected key (if ``strict``) and every
         shape that differs, before anything is changed.
         """
-        return load_state(self, state, strict, assign)
+        return load_state(self, state_dict, strict, assign)
+
+    def get_extra_state(self) -> Any:  # noqa: ANN401 - whatever a subclass keeps
+        """Return what else belongs into `state_dict`. Subclasses that have something define it."""
+        raise NotImplementedError(f"{type(self).__name__} has no extra state")
+
+    def set_extra_state(self, state: Any) -> None:  # noqa: ANN401 - as above
+        """Take what `get_extra_state` returned."""
+        del state
+        raise NotImplementedError(f"{type(self).__name__} has no extra state")
 
     # ------------------------------------------------------------------ text
 
@@ -397,7 +456,7 @@ def _join(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _converted(tensor: Tensor, targets: tuple[DType | Device | str, ...]) -> Tensor:
+def _converted(tensor: Tensor, targets: list[DType | Device | str]) -> Tensor:
     for target in targets:
         if not isinstance(target, dtypes.DType) or tensor.dtype.kind in "fc":
             tensor = tensor.to(target)

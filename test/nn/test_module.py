@@ -102,7 +102,7 @@ def test_state_goes_out_and_in():
     assert list(state) == ["scale", "count", "first.weight", "first.bias", "body.1.weight"]
     assert not state["scale"].requires_grad
     assert net.state_dict(keep_vars=True)["scale"] is net.scale
-    assert next(iter(net.state_dict(prefix="model"))) == "model.scale"
+    assert next(iter(net.state_dict(prefix="model."))) == "model.scale"
     kept = other.first.weight
     result = other.load_state_dict(state)
     assert result == ([], [])

@@ -1,4 +1,6 @@
-"""What training loops do with parameters and gradients: clipping; `rnn`, sequences of different lengths.
+"""What training loops and models do with parameters: clipping, vectors, parametrizations, weight norm.
+
+`rnn` has sequences of different lengths.
 
 >>> import tensorplay as tp
 >>> w = tp.nn.Parameter(tp.zeros(2))
@@ -11,7 +13,26 @@ tensor([0.6000, 0.8000])
 
 from __future__ import annotations
 
-from tensorplay.nn.utils import rnn
-from tensorplay.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_
+from tensorplay.nn.utils import parametrizations, parametrize, rnn
+from tensorplay.nn.utils.clip_grad import (
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+from tensorplay.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from tensorplay.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "rnn"]
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_weight_norm",
+    "rnn",
+    "vector_to_parameters",
+    "weight_norm",
+]
