@@ -54,6 +54,7 @@ from tensorplay.nn.batchnorm import (
 from tensorplay.nn.container import (
     ModuleDict,
     ModuleList,
+    ParameterDict,
     ParameterList,
     Sequential,
 )
@@ -223,6 +224,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PoissonNLLLoss",
     "RMSNorm",

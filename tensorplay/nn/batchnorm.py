@@ -43,6 +43,7 @@ class ChannelNorm(Module):
         track_running_stats: bool = True,
         device: Device | str | None = None,
         dtype: DType | None = None,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -53,7 +54,7 @@ class ChannelNorm(Module):
         size, tracked = (num_features,), track_running_stats
         one, zero = (make(size, dtype=dtype, device=device) for make in (ones, zeros))
         self.register_parameter("weight", Parameter(one) if affine else None)
-        self.register_parameter("bias", Parameter(zero) if affine else None)
+        self.register_parameter("bias", Parameter(zero) if affine and bias else None)
         self.register_buffer("running_mean", zero.clone() if tracked else None)
         self.register_buffer("running_var", one.clone() if tracked else None)
         count = tensor(0, dtype=dtypes.int64, device=device) if tracked else None
@@ -88,7 +89,8 @@ class ChannelNorm(Module):
         """The number of channels and the settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, track_running_stats={self.track_running_stats}"
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
         )
 
 
@@ -155,8 +157,11 @@ class _InstanceNorm(ChannelNorm):
         track_running_stats: bool = False,
         device: Device | str | None = None,
         dtype: DType | None = None,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize; in training also update the running statistics, if there are any."""

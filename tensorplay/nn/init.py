@@ -94,10 +94,10 @@ def trunc_normal_(
     return _fill(tensor, ((u * 2.0 - 1.0).erfinv() * (std * math.sqrt(2.0)) + mean).clamp(a, b))
 
 
-def constant_(tensor: Tensor, value: float) -> Tensor:
-    """Fill with ``value``."""
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with ``val``."""
     with no_grad():
-        tensor.fill_(value)
+        tensor.fill_(val)
     return tensor
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorplay.nn import functional
+from tensorplay.nn.distance import PairwiseDistance
 from tensorplay.nn.loss import Loss
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class TripletMarginWithDistanceLoss(Loss):
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(reduction)
-        self.distance_function = distance_function
+        self.distance_function = distance_function or PairwiseDistance()
         self.margin = margin
         self.swap = swap
 

@@ -124,19 +124,18 @@ class Module(Hooked):
         names = {name for registry in _REGISTRIES for name in self.__dict__[registry]}
         return sorted(names.union(super().__dir__()))
 
-    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """Make ``parameter`` one of the module's own, under ``name``."""
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Make ``param`` one of the module's own, under ``name``."""
         self._claim(name, "_parameters")
-        if parameter is not None and not isinstance(parameter, Parameter):
+        if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"parameter {name!r} must be an nn.Parameter or None, "
-                f"not {type(parameter).__name__}"
+                f"parameter {name!r} must be an nn.Parameter or None, not {type(param).__name__}"
             )
-        if parameter is not None and parameter.grad_fn is not None:
+        if param is not None and param.grad_fn is not None:
             raise ValueError(
                 f"parameter {name!r} is the result of a computation; a parameter must be a leaf"
             )
-        self._parameters[name] = parameter
+        self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make ``tensor`` state that is not trained; `state_dict` has it if ``persistent``."""
@@ -203,9 +202,10 @@ class Module(Hooked):
                 if child is not None
             )
 
-    def modules(self) -> Iterator[Module]:
-        """Yield this module and all below it, each once."""
-        return (module for _, module in self.named_modules())
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Yield this module and all below it, each once unless told otherwise."""
+        found = self.named_modules(remove_duplicate=remove_duplicate)
+        return (module for _, module in found)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the modules directly below with their names, each once."""
@@ -297,10 +297,10 @@ class Module(Hooked):
 
     # ------------------------------------------------------------------ changes
 
-    def apply(self, function: Callable[[Module], object]) -> Self:
-        """Call ``function`` on every module, children first."""
+    def apply(self, fn: Callable[[Module], object]) -> Self:
+        """Call ``fn`` on every module, children first."""
         for module in reversed(list(self.modules())):
-            function(module)
+            fn(module)
         return self
 
     def train(self, mode: bool = True) -> Self:

@@ -2,7 +2,7 @@
 
 >>> import tensorplay as tp
 >>> tp.nn.GroupNorm(2, 6)
-GroupNorm(2, 6, eps=1e-05, affine=True)
+GroupNorm(2, 6, eps=1e-05, affine=True, bias=True)
 """
 
 from __future__ import annotations
@@ -79,11 +79,9 @@ class LayerNorm(_Affine):
 
     def extra_repr(self) -> str:
         """The normalized shape and the settings."""
-        text = (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
         return (
-            text if self.bias is not None or not self.elementwise_affine else f"{text}, bias=False"
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
@@ -138,6 +136,7 @@ class GroupNorm(_Affine):
         affine: bool = True,
         device: Device | str | None = None,
         dtype: DType | None = None,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_groups < 1 or num_channels % num_groups != 0:
@@ -149,7 +148,7 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._start((num_channels,), affine, affine, device, dtype)
+        self._start((num_channels,), affine, affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize each group."""
@@ -157,7 +156,10 @@ class GroupNorm(_Affine):
 
     def extra_repr(self) -> str:
         """The groups, the channels and the settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(Module):

@@ -81,17 +81,18 @@ class _Table(Module):
 
     def extra_repr(self) -> str:
         """Show the table's sizes, and what differs from the defaults."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (
-            ("padding_idx", None),
-            ("max_norm", None),
-            ("norm_type", 2.0),
-            ("scale_grad_by_freq", False),
-        ):
-            value = getattr(self, name)
-            if value != default:
-                text += f", {name}={value}"
-        return text
+        return f"{self.num_embeddings}, {self.embedding_dim}" + "".join(
+            f", {name}={value!r}" for name, value, default in self._shown() if value != default
+        )
+
+    def _shown(self) -> list[tuple[str, object, object]]:
+        """Return the settings with their defaults, in PyTorch's order."""
+        return [
+            ("padding_idx", self.padding_idx, None),
+            ("max_norm", self.max_norm, None),
+            ("norm_type", self.norm_type, 2.0),
+            ("scale_grad_by_freq", self.scale_grad_by_freq, False),
+        ]
 
 
 def _sizes(name: str, embeddings: Tensor) -> tuple[int, int]:
@@ -223,6 +224,6 @@ class EmbeddingBag(_Table):
             self.padding_idx,
         )
 
-    def extra_repr(self) -> str:
-        """Show the table's sizes, what differs from the defaults, and the mode."""
-        return f"{super().extra_repr()}, mode={self.mode!r}"
+    def _shown(self) -> list[tuple[str, object, object]]:
+        padding, *others = super()._shown()
+        return [*others, ("mode", self.mode, None), padding]

@@ -213,7 +213,7 @@ def test_text():
         "Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)"
     )
     assert repr(nn.BatchNorm2d(2)) == (
-        "BatchNorm2d(2, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)"
+        "BatchNorm2d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)"
     )
     assert repr(nn.Parameter(tp.ones(1))).startswith("Parameter containing:\n")
 
