@@ -55,7 +55,7 @@ def add(hooks: dict[int, Entry], entry: Entry, prepend: bool = False) -> Removab
     others = dict(hooks) if prepend else {}
     if prepend:
         hooks.clear()
-    handle = RemovableHandle(hooks, entry)  # type: ignore[arg-type]  # it only stores it
+    handle = RemovableHandle(hooks, entry)
     hooks.update(others)
     return handle
 

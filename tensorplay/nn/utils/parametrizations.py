@@ -164,6 +164,7 @@ class _Orthogonal(Module):
             fill = zeros((*tall.shape[:-1], size - count), dtype=tall.dtype)
             lower = cat([lower, fill], -1)
         skew = lower - lower.transpose(-2, -1)
+        found: Tensor
         if self.orthogonal_map == "matrix_exp":
             found = matrix_exp(skew)
         else:
@@ -171,7 +172,7 @@ class _Orthogonal(Module):
             found = solve(one - skew * 0.5, one + skew * 0.5)
         if self.base is not None:
             found = self.base @ found
-        found = found[..., :count]
+        found = found.narrow(-1, 0, count)
         return found if rows >= columns else found.transpose(-2, -1)
 
     def right_inverse(self, value: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ class ParametrizationList(ModuleList):
         for name, part in zip(self._names(), parts, strict=True):
             if not isinstance(part, Tensor):
                 raise ArgumentError(f"right_inverse returns tensors, not {type(part).__name__}")
-            if is_parameter and part is original:
+            if isinstance(part, Parameter) and part is original:
                 self.register_parameter(name, part)  # optimizers keep the object
             elif is_parameter:
                 held = part.detach().clone() if part.storage is original.storage else part.detach()
