@@ -2,6 +2,7 @@
 
 from tensorplay.optim import lr_scheduler, swa_utils
 from tensorplay.optim.adadelta import Adadelta
+from tensorplay.optim.adafactor import Adafactor
 from tensorplay.optim.adagrad import Adagrad
 from tensorplay.optim.adam import Adam, AdamW
 from tensorplay.optim.adamax import Adamax
@@ -19,6 +20,7 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",

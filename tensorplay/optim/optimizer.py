@@ -152,8 +152,11 @@ class Optimizer:
             raise ArgumentValueError(f"the learning rate is at least 0, got {lr}")
         if group.get("weight_decay", 0.0) < 0.0:
             raise ArgumentValueError(f"weight decay is at least 0, got {group['weight_decay']}")
-        if group.get("eps", 0.0) < 0.0:
-            raise ArgumentValueError(f"eps is at least 0, got {group['eps']}")
+        eps = group.get("eps", 0.0)
+        if any(
+            each is not None and each < 0.0 for each in (eps if isinstance(eps, tuple) else (eps,))
+        ):
+            raise ArgumentValueError(f"eps is at least 0, got {eps}")
         if not all(0.0 <= beta < 1.0 for beta in group.get("betas", ())):
             raise ArgumentValueError(f"betas lie in [0, 1), got {group['betas']}")
 
@@ -226,7 +229,7 @@ class Optimizer:
         old, self._dtypes[param] = self._dtypes[param], param.dtype
         entry = self.state[param]
         for name, value in entry.items():
-            if name != "step" and value.shape == param.shape and value.dtype is old:
+            if name != "step" and value.dtype is old and (value.ndim or not param.ndim):
                 entry[name] = value.to(param.dtype)
 
     # ------------------------------------------------------------------ state
@@ -245,7 +248,16 @@ class Optimizer:
             groups.append({**plain, "params": [numbers[param] for param in group["params"]]})
         state = {}
         for param, entry in self.state.items():
-            kept = {k: value for k, value in entry.items() if self.counts_steps or k != "step"}
+            names = [
+                name
+                for name, value in entry.items()
+                if (
+                    self.counts_steps
+                    if name == "step"
+                    else value.shape != (0,) or not param.numel()
+                )
+            ]
+            kept = {name: entry[name] for name in names}
             if kept and entry["step"].item() > 0.0:
                 state[numbers[param]] = kept
         return {"state": state, "param_groups": groups}
@@ -283,7 +295,8 @@ class Optimizer:
             found.setdefault(
                 "step", 1.0 if found else 0.0
             )  # all that matters is whether it was taken
-        missing = set(self.state[param]) - set(found)
+        needed = {name for name, value in self.state[param].items() if tuple(value.shape) != (0,)}
+        missing = needed - set(found)
         if missing and float(found.get("step", 1.0)) > 0.0:
             raise OptimizerStateError(f"the state lacks {sorted(missing)} of a parameter")
         count = float(found["step"])

@@ -255,6 +255,20 @@ def test_cells_are_the_steps_of_the_layers(name):
 # ---- packed sequences
 
 
+def test_compiled_networks_follow_the_lengths_of_packed_sequences():
+    """The batch sizes are data that the loop depends on: other sizes of equal shape are another program."""
+    layer = nn.GRU(3, 4)
+    compiled = tp.compile(layer, strict_native=True)
+    x = tp.randn(4, 3, 3)
+    before = tp.compiler.stats().captures
+    for lengths in ([4, 2, 2], [4, 3, 1], [4, 2, 2]):
+        packed = rnn.pack_padded_sequence(x, lengths)
+        for found, right in zip(compiled(packed), layer(packed), strict=True):
+            pair = (found, right) if isinstance(found, tp.Tensor) else (found.data, right.data)
+            np.testing.assert_allclose(to_array(pair[0]), to_array(pair[1]), rtol=2e-5, atol=1e-6)
+    assert tp.compiler.stats().captures == before + 2
+
+
 def test_packing_orders_by_time():
     padded = tp.arange(12).reshape(4, 3)
     packed = rnn.pack_padded_sequence(padded, [4, 2, 1])

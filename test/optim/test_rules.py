@@ -110,7 +110,22 @@ def asgd(p, lr, lambd, alpha, t0):
     return p, average
 
 
+def adafactor(p, lr, gamma, d):
+    v = np.zeros(3)
+    for t in range(1, STEPS + 1):
+        g = gradient(p)
+        v = (1 - t**gamma) * v + t**gamma * g * g
+        u = g / np.sqrt(v)
+        rate = np.sqrt((p * p).mean()) * min(lr, t**-0.5)
+        p = p - rate * u / max(1, np.sqrt((u * u).mean()) / d)
+    return p
+
+
 RULES = {
+    "adafactor": (
+        lambda p: optim.Adafactor(p, 0.1, -0.7, d=1.2),
+        lambda p: adafactor(p, 0.1, -0.7, 1.2),
+    ),
     "rmsprop": (
         lambda p: optim.RMSprop(p, 0.05, 0.8, 1e-6),
         lambda p: rmsprop(p, 0.05, 0.8, 1e-6),
@@ -188,6 +203,27 @@ def test_maximizing_and_weight_decay_change_the_gradient(kind):
         )
 
 
+def test_adafactor_keeps_a_row_and_a_column_of_a_matrix():
+    start = np.random.default_rng(0).standard_normal((3, 4))
+    p = nn.Parameter(tp.from_numpy(start.copy()))
+    opt = optim.Adafactor([p], 0.1, weight_decay=0.3)
+    right, rows, columns = start, 0.0, 0.0
+    for t in range(1, 4):
+        opt.zero_grad()
+        (p**4 / 4 + p).sum().backward()
+        opt.step()
+        g, share = gradient(right), t**-0.8
+        rows = (1 - share) * rows + share * (g * g).mean(1, keepdims=True)
+        columns = (1 - share) * columns + share * (g * g).mean(0, keepdims=True)
+        u = g / np.sqrt(rows * columns / rows.mean())
+        rate = max(1e-3, np.sqrt((right**2).mean())) * min(0.1, t**-0.5)
+        right = right * (1 - 0.1 * 0.3) - rate * u / max(1, np.sqrt((u * u).mean()))
+    np.testing.assert_allclose(to_array(p), right, rtol=1e-11)
+    state = opt.state_dict()["state"][0]
+    shapes = {name: tuple(value.shape) for name, value in state.items()}
+    assert shapes == {"step": (), "row_var": (3, 1), "col_var": (1, 4)}
+
+
 def test_the_average_of_asgd():
     _, opt, p = train(RULES["asgd"][0])
     right = asgd(START, 0.05, 0.1, 0.75, 3)[1]
@@ -195,6 +231,10 @@ def test_the_average_of_asgd():
 
 
 STATES = {
+    "Adafactor": (
+        ("step", "variance"),
+        ("lr", "beta2_decay", "eps", "d", "weight_decay", "maximize"),
+    ),
     "SGD": ((), ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")),
     "Adam": (
         ("step", "exp_avg", "exp_avg_sq"),
@@ -369,6 +409,8 @@ def test_mistakes():
     for make, text in (
         (lambda: optim.RMSprop([p], alpha=-1.0), "alpha is at least 0"),
         (lambda: optim.Adagrad([p], lr_decay=-1.0), "lr_decay"),
+        (lambda: optim.Adafactor([p], d=0.5), "d at least 1"),
+        (lambda: optim.Adafactor([p], eps=(-1.0, 1e-3)), "eps"),
         (lambda: optim.Adadelta([p], rho=1.5), "rho lies in"),
         (lambda: optim.NAdam([p], momentum_decay=-1.0), "momentum_decay"),
         (lambda: optim.Rprop([p], etas=(1.0, 1.2)), "etas"),
