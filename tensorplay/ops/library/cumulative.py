@@ -63,11 +63,11 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the sum of `exp` of the elements up to and including each place along `dim`.
 
-    Nothing overflows. Half types are computed in float32 and round once. Only floating-point
-    tensors (`DTypeError`).
+    Nothing overflows. Half types are computed in float32 and round once. Only floating-point and
+    complex tensors (`DTypeError`).
     """
     place = layout.normalize_dim("logcumsumexp", dim, input.ndim)
-    if not input.dtype.is_floating_point:
+    if not input.dtype.is_differentiable:
         raise DTypeError(f"logcumsumexp: expected a floating-point tensor, found {input.dtype}")
     wide = input.to(input.dtype.compute)
     if not input.ndim:

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
 
 
 def _log_of_sum(a: Value, b: Value, power: Callable[[Value], Value], scale: float) -> Value:
-    """The larger one, and what the smaller one adds to it; equal infinities are their own sum."""
+    """The larger one, and what the smaller one adds to it; equal infinities are their own sum.
+
+    Complex numbers are compared by their real parts, which give the sizes of their powers.
+    """
+    if a.dtype.is_complex:
+        swap = ops.lt(ops.real(a), ops.real(b))
+        high, low = ops.where(swap, b, a), ops.where(swap, a, b)
+        endless = ops.logical_and(ops.isinf(ops.real(high)), ops.eq(ops.real(a), ops.real(b)))
+        step = ops.log1p(power(ops.where(endless, 0, low - high)))
+        return ops.where(endless, high, high + (step if scale == 1 else step * scale))
     same = ops.logical_and(ops.eq(a, b), ops.isinf(a))
     step = ops.log1p(power(-ops.abs(ops.where(same, 0, a - b))))
     return ops.maximum(a, b) + (step if scale == 1 else step * scale)

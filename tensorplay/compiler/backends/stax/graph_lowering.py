@@ -39,7 +39,7 @@ from tensorplay.compiler.backends.stax.loop_body import Load, LoopBody
 from tensorplay.compiler.backends.stax.loop_nodes import touched
 from tensorplay.compiler.backends.stax.lowered import BufferDraft, LoweredTensor, Stored
 from tensorplay.compiler.backends.stax.lowering_call import Call
-from tensorplay.compiler.backends.stax.lowering_rules import lower_call, needs_memory
+from tensorplay.compiler.backends.stax.lowering_rules import has_complex, lower_call, needs_memory
 from tensorplay.core.config import config
 from tensorplay.core.errors import CompileError
 from tensorplay.core.layout import contiguous_strides, strides_in_order
@@ -150,8 +150,9 @@ class GraphLowering:
                 "no lowering: %s (%%%s); its eager kernel is called", overload, node.name
             )
         if self.strict:
+            reason = " (there are no loops over complex numbers)" if has_complex(call) else ""
             msg = (
-                f"{overload} (%{node.name}) has no lowering for {call.describe()}, and strict_native is on; "
+                f"{overload} (%{node.name}) has no lowering for {call.describe()}{reason}, and strict_native is on; "
                 "register one with register_lowering, or compile without strict_native"
             )
             raise CompileError(msg)
