@@ -121,6 +121,14 @@ def avg_pool2d(
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...
 ) -> Tensor: ...
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -152,6 +160,14 @@ def bitwise_not(input: Tensor) -> Tensor: ...
 def bitwise_or(input: _Operand, other: _Operand) -> Tensor: ...
 def bitwise_right_shift(input: _Operand, other: _Operand) -> Tensor: ...
 def bitwise_xor(input: _Operand, other: _Operand) -> Tensor: ...
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor: ...
 def bmm(input: Tensor, other: Tensor) -> Tensor: ...
 def broadcast_to(input: Tensor, *size: _int | Sequence[_int]) -> Tensor: ...
@@ -378,6 +394,24 @@ def gt(input: _Operand, other: _Operand) -> Tensor: ...
 def gumbel_softmax(
     logits: Tensor, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...
 ) -> Tensor: ...
+def hamming_window(
+    window_length: _int,
+    periodic: _bool = ...,
+    alpha: _float = ...,
+    beta: _float = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
+def hann_window(
+    window_length: _int,
+    periodic: _bool = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _Number = ...) -> Tensor: ...
 def hardsigmoid(input: Tensor) -> Tensor: ...
 def hardswish(input: Tensor) -> Tensor: ...
@@ -437,6 +471,18 @@ def isnan(input: Tensor) -> Tensor: ...
 def isneginf(input: Tensor) -> Tensor: ...
 def isposinf(input: Tensor) -> Tensor: ...
 def isreal(input: Tensor) -> Tensor: ...
+def istft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = ...,
+    win_length: _int | None = ...,
+    window: Tensor | None = ...,
+    center: _bool = ...,
+    normalized: _bool = ...,
+    onesided: _bool | None = ...,
+    length: _int | None = ...,
+    return_complex: _bool = ...,
+) -> Tensor: ...
 def kl_div(
     input: Tensor, target: Tensor, reduction: str = ..., log_target: _bool = ...
 ) -> Tensor: ...
@@ -803,6 +849,18 @@ def square(input: Tensor) -> Tensor: ...
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor: ...
 def squeeze_copy() -> Tensor: ...
 def stack(tensors: Sequence[Tensor], dim: _int = ...) -> Tensor: ...
+def stft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = ...,
+    win_length: _int | None = ...,
+    window: Tensor | None = ...,
+    center: _bool = ...,
+    pad_mode: str = ...,
+    normalized: _bool = ...,
+    onesided: _bool | None = ...,
+    return_complex: _bool | None = ...,
+) -> Tensor: ...
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
 def sum(
     input: Tensor,
@@ -953,6 +1011,7 @@ __all__ = [
     "atleast_3d",
     "avg_pool2d",
     "baddbmm",
+    "bartlett_window",
     "batch_norm",
     "bernoulli",
     "bilinear",
@@ -965,6 +1024,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman_window",
     "block_diag",
     "bmm",
     "broadcast_shapes",
@@ -1075,6 +1135,8 @@ __all__ = [
     "group_norm",
     "gt",
     "gumbel_softmax",
+    "hamming_window",
+    "hann_window",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -1110,6 +1172,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "istft",
     "kl_div",
     "kron",
     "kthvalue",
@@ -1270,6 +1333,7 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "stft",
     "sub",
     "sum",
     "svd",
