@@ -8,11 +8,11 @@ True
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tensorplay.autograd import forward_ad
 from tensorplay.autograd.batching import BatchLevel
 from tensorplay.autograd.grad_mode import enable_grad, no_grad
 from tensorplay.autograd.gradients import grad
@@ -213,6 +213,7 @@ class _Check:
 
     def tangents(self, directions: dict[int, Tensor]) -> list[Tensor]:
         """The tangents of the outputs for directions of some inputs."""
+        forward_ad = importlib.import_module("tensorplay.autograd.forward_ad")  # seldom needed
         with forward_ad.dual_level(), enable_grad():
             swap = {
                 id(x): forward_ad.make_dual(x, directions[i])
