@@ -13,6 +13,7 @@ tensor([2., 3.])
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -504,7 +505,7 @@ def _tensor_from_data(
     requires_grad: bool = False,
 ) -> Tensor:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    found = data._data("tensor()") if isinstance(data, Tensor) else _array_of(data)  # noqa: SLF001  # own class
+    found = data._data("tensor()") if isinstance(data, Tensor) else _array_of(data, wanted)  # noqa: SLF001  # own class
     source = dtypes.from_numpy_dtype(_native(found).dtype)
     inferred = source
     if not isinstance(data, (Tensor, np.ndarray, np.generic)) and source is dtypes.float64:
@@ -525,11 +526,14 @@ def _native(array: Array) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _array_of(data: object) -> Array:
+def _array_of(data: object, wanted: DType | None = None) -> Array:
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
     if isinstance(data, (list, tuple)):
         data = _with_numbers(data)
+    if wanted is dtypes.uint64:  # NumPy turns integers on both sides of 2**63 into floats
+        with contextlib.suppress(OverflowError, TypeError, ValueError):
+            return np.array(data, np.uint64)
     try:
         array = np.array(data)
     except ValueError as error:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from hypothesis.extra.array_api import make_strategies_namespace
 from standard_calls import ALL, CALLS, COMPLEX, FILLED, REALS, agree, arrays, plain
 
 import tensorplay as tp
@@ -337,6 +338,8 @@ def test_asarray_shares_memory_where_it_can(dtype):
         xp.asarray(x, dtype=other, copy=False)
     with pytest.raises(ValueError, match="no memory to share"):
         xp.asarray([1.0], copy=False)
+    large = 2**63 + 1
+    assert xp.asarray([large, 0], dtype=xp.uint64).tolist() == [large, 0]
     assert xp.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
     with pytest.raises(TypeError, match="expected numbers"):
         xp.asarray(2**70)
@@ -388,3 +391,19 @@ def test_bad_calls_are_refused(call):
     with pytest.raises((ValueError, TypeError, IndexError)) as caught:
         call(xp.ones((2, 3)))
     assert isinstance(caught.value, RuntimeError)  # of TensorPlay's own errors, with words
+
+
+# ---- strategies of hypothesis, with which the public test suite draws ------------------------------------------
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_hypothesis_draws_arrays_of_the_namespace(data):
+    xps = make_strategies_namespace(xp)
+    assert xps.api_version == "2024.12"
+    dtype = data.draw(xps.scalar_dtypes())
+    shape = data.draw(xps.array_shapes(min_dims=0, min_side=0, max_dims=3, max_side=3))
+    x = data.draw(xps.arrays(dtype=dtype, shape=shape))
+    assert (type(x), x.dtype, x.shape, x.size) == (xp.Array, dtype, shape, math.prod(shape))
+    index = data.draw(xps.indices(shape, allow_newaxis=True))
+    agree(plain(x[index]), np.asarray(x.numpy()[index]))
