@@ -176,11 +176,14 @@ int dispatcher_init(PyObject* module);
 PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 
-// ---- array functions (matmul.cpp, elementwise.cpp, scatter.cpp) -----------------------------
+// ---- array functions (matmul.cpp, merge.cpp, elementwise.cpp, scatter.cpp) ------------------
 
 PyObject* add_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 int matmul_init(PyObject* module);
+PyObject* merge(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* merge_numbers(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* merge_at(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* unary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* binary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* philox_bits(PyObject* self, PyObject* const* args, Py_ssize_t nargs);

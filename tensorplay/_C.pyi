@@ -160,6 +160,28 @@ def matmul(a: Array, b: Array, out: Array | None = None, /) -> Array:
     dtypes go to np.matmul. ValueError when shapes do not fit.
     """
 
+def merge(
+    name: Literal["copy", "add", "maximum"], source: Array, out: Array, independent: int, /
+) -> Array:
+    """`out[i] = out[i] op source[i]` for every index in row-major order, on our threads; returns `out`.
+
+    One shape, one dtype, any strides: `out` may lie on itself (strides of 0, overlapping windows)
+    except along its first `independent` dimensions, which are divided among threads. `maximum` lets
+    NaN win. "copy" takes every dtype, the others real ones of NumPy. TypeError, ValueError otherwise.
+    """
+
+def merge_numbers(
+    source: Array, numbers: Array, out: Array, out_numbers: Array, independent: int, /
+) -> Array:
+    """`maximum`, and where a strictly greater value (or the first NaN) replaces one, its number does too (int32)."""
+
+def merge_at(source: Array, places: Array, out: Array, limit: int, independent: int, /) -> Array:
+    """Add each value at its place (int64, contiguous) in an image of `limit` elements.
+
+    `out` has the shape of `source`; each of its elements is the first one of the image meant. IndexError for
+    places that are outside.
+    """
+
 class Kernel:
     """A function of a shared library with the kernel ABI, found by dlopen.
 

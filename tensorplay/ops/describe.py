@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TYPES = {
     Role.TENSOR: "Tensor", Role.SCALAR: "Tensor | Number", Role.STATIC: "Tensor | Number", Role.MASK: "Tensor",
     Role.RAW: "Tensor", Role.TENSORS: "Sequence[Tensor]", Role.SLOTS: "Sequence[Tensor | None]", Role.PARTS: "Tensor | Sequence[Tensor]", Role.SIZES: "int | Sequence[int]",
-    Role.SIZE: "int | Sequence[int]", Role.DIMS: "int | Sequence[int] | None", Role.PAIR: "int | Sequence[int]",
+    Role.SIZE: "int | Sequence[int]", Role.DIMS: "int | Sequence[int] | None", Role.EACH: "int | Sequence[int]",
     Role.DTYPE: "DType | type", Role.DEVICE: "Device | str",
 }  # fmt: skip
 

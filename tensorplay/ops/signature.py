@@ -36,8 +36,8 @@ Size: TypeAlias = Sequence[int]
 """A list of integers; a single integer stands for a list of one."""
 Dims: TypeAlias = int | Sequence[int] | None
 """Dimension numbers; None for all."""
-Pair: TypeAlias = int | Sequence[int]
-"""One integer for both spatial dimensions, or two."""
+Each: TypeAlias = int | Sequence[int]
+"""One integer for all spatial dimensions, or one for each."""
 
 Parts: TypeAlias = "Sequence[Tensor]"
 """Tensors: `(a, b)` or, as the last positional argument of a call, `a, b`."""
@@ -61,7 +61,7 @@ class Role(Enum):
     SIZES = "sizes, also as separate arguments"
     SIZE = "sequence of integers"
     DIMS = "dimension numbers or None"
-    PAIR = "one or two integers"
+    EACH = "one integer for all spatial dimensions, or one for each"
     DTYPE = "dtype or None"
     DEVICE = "device or None"
     PLAIN = "a Python value"
@@ -76,7 +76,7 @@ _ROLES: dict[str, Role] = {
     "Array | Number": Role.STATIC, "Mask": Role.MASK, "Raw": Role.RAW, "Index": Role.INDEX, "Linear": Role.LINEAR,
     "Sequence[Tensor]": Role.TENSORS, "Sequence[Tensor | None]": Role.SLOTS,
     "Sequence[Array]": Role.TENSORS, "Sequence[Array | None]": Role.SLOTS, "Parts": Role.PARTS, "Sizes": Role.SIZES,
-    "Size": Role.SIZE, "Dims": Role.DIMS, "Pair": Role.PAIR, "DType": Role.DTYPE, "Device": Role.DEVICE,
+    "Size": Role.SIZE, "Dims": Role.DIMS, "Each": Role.EACH, "DType": Role.DTYPE, "Device": Role.DEVICE,
     "int": Role.PLAIN, "float": Role.PLAIN, "bool": Role.PLAIN, "str": Role.PLAIN, "Number": Role.PLAIN,
     "int | float": Role.PLAIN, "object": Role.PLAIN, "Generator": Role.PLAIN,
 }  # fmt: skip
@@ -233,7 +233,7 @@ def to_device_or_none(value: object) -> object:
 
 
 CONVERT: Mapping[Role, Callable[[Any], object]] = {
-    Role.SIZES: to_sizes, Role.SIZE: to_sizes, Role.DIMS: to_dims, Role.PAIR: to_pair,
+    Role.SIZES: to_sizes, Role.SIZE: to_sizes, Role.DIMS: to_dims, Role.EACH: to_sizes,
     Role.TENSORS: to_tensors, Role.SLOTS: to_slots, Role.PARTS: to_parts, Role.DTYPE: to_dtype_or_none, Role.DEVICE: to_device_or_none,
 }  # fmt: skip
 """How a role makes an argument canonical; roles that are missing take it as it is."""

@@ -149,10 +149,10 @@ def test_views_of_views_of_computed_values_are_not_copied():
 
 def test_results_of_several_tensors():
     def function(b, x):
-        found = b.max_pool2d_with_indices(x, [2, 2], [2, 2], [0, 0], [1, 1], False)
+        found = b.slogdet(x)
         return b.neg(b.item(found, 0)), b.add(b.item(found, 1), 1)
 
-    stages = check(function, f32(1, 2, 4, 6))
+    stages = check(function, f32(2, 4, 4))
     externs = [b for b in stages.program.buffers if isinstance(b, ExternBuffer)]
     assert [b.position for b in externs] == [0, 1]
     assert "ExternBuffer(name='buf1'" in stages.program.text()

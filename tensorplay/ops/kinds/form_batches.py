@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import dtypes
 from tensorplay.ops.batching import has_batch, operator_call, with_batch
-from tensorplay.ops.kinds.forms import Form, Gather, Pieces, Scatter
+from tensorplay.ops.kinds.forms import Form, Gather, Merged, Pieces, Scatter
 from tensorplay.ops.signature import is_tensor
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_form(form: Form, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
-    """The result of all samples; `NotImplemented` for scatters that combine by other than a sum."""
+    """The result of all samples; `NotImplemented` for scatters that combine by other than a sum, and for merged pieces."""
     batch = _Batch(operator, values, metas, size)
     match form:
         case Gather():
@@ -33,6 +33,8 @@ def run_form(form: Form, operator: Operator, values: Values, metas: Values, size
             return batch.scatter(form)
         case Pieces():
             return batch.join(form)
+        case Merged():
+            return NotImplemented  # their operators count dimensions from the end, and say so
 
 
 class _Batch:

@@ -3,7 +3,8 @@
 - `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where
   `read(name, indices, size)` reads an index tensor under a bounds check;
 - `Scatter`: element `i` of a value goes to `place(i, read)` of the result, which starts as a base;
-- `Pieces`: the result is cut into boxes, each read from one operand at an affine place.
+- `Pieces`: the result is cut into boxes, each read from one operand at an affine place;
+- `Merged`: each element of the result merges pieces along further dimensions by a monoid.
 """
 
 from __future__ import annotations
@@ -86,4 +87,28 @@ class Pieces:
     pieces: tuple[Piece, ...]
 
 
-Form: TypeAlias = Gather | Scatter | Pieces
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Each element merges those of `pieces` along its last dimensions, as many as `along`, in row-major order.
+
+    The monoid is a sum, or the greatest element (NaN is greater than numbers); with `place`, the result
+    is the place of the first greatest element, of those that pieces read from tensors.
+    """
+
+    pieces: Pieces
+    along: int
+    monoid: Monoid
+    place: Callable[[Indices], Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.pieces.shape[: len(self.pieces.shape) - self.along]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the dimensions that are merged."""
+        return self.pieces.shape[len(self.pieces.shape) - self.along :]
+
+
+Form: TypeAlias = Gather | Scatter | Pieces | Merged

@@ -1,6 +1,6 @@
 """Index operators: which element is read or written depends on data, or on a case.
 
-Three forms, each an index function on plain arithmetic that lowering runs on expressions and the
+Four forms, each an index function on plain arithmetic that lowering runs on expressions and the
 contract suite on integers; the eager kernel is NumPy's own and must agree.
 
 - `Gather`: element `i` of the result is the element `place(i, read)` of one tensor, where
@@ -10,7 +10,9 @@ contract suite on integers; the eager kernel is NumPy's own and must agree.
   equal places are
   overwritten or combined by a monoid;
 - `Pieces`: the result is cut into boxes, each read from one operand at an affine place (cat, pad,
-  slice_scatter).
+  slice_scatter);
+- `Merged`: each element of the result merges the pieces along further dimensions by a monoid (what
+  windows hold: pools, and the adjoint of reading windows).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from tensorplay.ops.kinds.forms import (
     Form,
     Gather,
     Indices,
+    Merged,
     Piece,
     Pieces,
     Read,
@@ -72,4 +75,15 @@ class Index(Kind):
         return found if found.flags.c_contiguous else np.array(found, order="C")
 
 
-__all__ = ["Condition", "Form", "Gather", "Index", "Indices", "Piece", "Pieces", "Read", "Scatter"]
+__all__ = [
+    "Condition",
+    "Form",
+    "Gather",
+    "Index",
+    "Indices",
+    "Merged",
+    "Piece",
+    "Pieces",
+    "Read",
+    "Scatter",
+]

@@ -1,346 +1,258 @@
-"""Convolution of images, and its two adjoints.
+"""The convolutions that people call, over images of one, two and three dimensions, and the transposed ones.
 
-``y = C(x, w)`` is linear in the images and in the weight. Its adjoints ``T(g, w)`` (in the images) and
-``G(g, x)`` (in the weight) are linear in both arguments again, and the three are closed under
-differentiation: ``⟨g, C(x, w)⟩ = ⟨T(g, w), x⟩ = ⟨G(g, x), w⟩``. The array functions are in `windows`.
+All are compositions of `convolution` or of its adjoint in the images, a bias, and padding. The three of a family differ in the
+number of spatial dimensions only, so one declaration makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from tensorplay.core.dtypes import float64, int64
+from tensorplay.core.dtypes import int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
-from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.declare import composite, structured
-from tensorplay.ops.library.windows import (
-    Array,
-    Windows,
-    convolve,
-    convolve_images_adjoint,
-    convolve_weight_adjoint,
-    make_windows,
-    meta_of,
-    narrow,
-    wide,
-)
-from tensorplay.ops.registry import tp
+from tensorplay.ops.declare import composite
+from tensorplay.ops.library.convolution import convolution, convolution_input_grad
+from tensorplay.ops.library.windows import each
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Pair, Size, to_pair
+from tensorplay.ops.signature import Each
 
 if TYPE_CHECKING:
-    from tensorplay.ops.registry import Operator
-    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
-Two: TypeAlias = tuple[int, int]
-Shape: TypeAlias = tuple[int, ...]
+Padding = int | tuple[int, ...]
 
+CONV = """Cross-correlate images ``(N, C, {sizes})`` or ``(C, {sizes})`` with kernels, and add a bias.
 
-def _windows(
-    images: Shape, weight: Shape, stride: Pair, padding: Pair, dilation: Pair, groups: int
-) -> Windows:
-    """Check shapes and return the windows of a convolution."""
-    if len(images) != 4 or len(weight) != 4:
-        raise ShapeError(
-            "convolution: expected images (N, C, H, W) and a weight (O, C / groups, kh, kw), "
-            f"got shapes {tuple(images)} and {tuple(weight)}"
-        )
-    if groups < 1 or images[1] != weight[1] * groups or weight[0] % groups != 0:
-        raise ShapeError(
-            f"convolution: images of shape {tuple(images)} do not fit a weight of shape "
-            f"{tuple(weight)} with groups={groups}: the weight reads {weight[1]} channels in each "
-            f"group, and groups must divide its {weight[0]} output channels"
-        )
-    kernel = (weight[2], weight[3])
-    return make_windows("convolution", images, kernel, stride, padding, dilation)
+    ``y[n, o, p] = bias[o] + Σ_c,k x[n, c, p·stride + k·dilation − padding] · weight[o, c, k]``, where ``p`` and ``k``
+    have {ndim} spatial index(es). ``weight`` is ``(O, C / groups, {kernel})``, and each group of output channels
+    reads its own group of input channels. ``padding`` is numbers (zeros on both sides), ``"valid"``
+    (none) or ``"same"`` (the result has the images' size; the stride must be 1, and an odd total is
+    padded more at the end). ``stride``, ``padding`` and ``dilation`` are one number or one a dimension. A spatial size
+    ``n`` becomes ``⌊(n + 2·padding − dilation·(kernel − 1) − 1) / stride⌋ + 1``. Half types compute in float32.
 
-
-def _common(a: TensorMeta, b: TensorMeta, shape: Shape) -> TensorMeta:
-    """Return the metadata of a result, of the one floating dtype of both operands."""
-    if a.dtype is not b.dtype or a.dtype.kind != "f":
-        raise DTypeError(
-            "convolution: expected two tensors of one floating dtype, "
-            f"got {a.dtype} and {b.dtype}; convert one with .to(dtype)"
-        )
-    return TensorMeta(shape, a.dtype, a.device)
-
-
-def _convolution_meta(
-    input: TensorMeta, weight: TensorMeta, stride: Pair, padding: Pair, dilation: Pair, groups: int
-) -> TensorMeta:
-    windows = _windows(input.shape, weight.shape, stride, padding, dilation, groups)
-    return _common(input, weight, (input.shape[0], weight.shape[0], *windows.output))
-
-
-@structured(meta=_convolution_meta)
-def convolution(
-    input: Array, weight: Array, stride: Pair, padding: Pair, dilation: Pair, groups: int
-) -> Array:
-    """Cross-correlate images with kernels, without a bias.
-
-    ``y[n, o, p, q] = Σ_c,i,j x[n, c, p·s + i·d − pad, q·s + j·d − pad] · w[o, c, i, j]``, where ``x`` is
-    (N, C, H, W), ``w`` (O, C / groups, kh, kw), and each group of output channels reads its own
-    group of input channels. Computed as a matrix product over the windows' columns (im2col).
+    >>> tp.nn.functional.conv{ndim}d(tp.ones(1, 2, {ones}), tp.ones(1, 2, {twos})).flatten()
+    tensor([{found}])
     """
-    _convolution_meta(meta_of(input), meta_of(weight), stride, padding, dilation, groups)
-    windows = _windows(input.shape, weight.shape, stride, padding, dilation, groups)
-    return narrow(convolve(wide(input), wide(weight), windows, groups), input)
 
 
-@convolution.gradient("input")
-def _(
-    grad: Tensor,
-    input: TensorMeta,
-    weight: Tensor,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Tensor:
-    return convolution_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)
+def _declare_conv(ndim: int) -> Operator:
+    name = f"conv{ndim}d"
+
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Each = 1,
+        padding: object = 0,
+        dilation: Each = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        images = _batched(name, input, weight, ndim)
+        _check_bias(name, bias, weight.shape[0])
+        if isinstance(padding, str):
+            images, padding = _named_padding(name, images, weight, stride, padding, dilation)
+        result = convolution(images, weight, stride, padding, dilation, groups)
+        return _finished(result, bias, input)
+
+    conv.__doc__ = _documented(CONV, ndim, ", ".join([f"{2 ** (ndim + 1)}."] * 2**ndim))
+    return composite(name=name)(conv)
 
 
-@convolution.gradient("weight")
-def _(
-    grad: Tensor,
-    input: Tensor,
-    weight: TensorMeta,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Tensor:
-    return convolution_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)
+CONV_TRANSPOSE = """The adjoint of `conv{ndim}d` in its images, applied to images ``(N, C, {sizes})`` or ``(C, {sizes})``, plus a bias.
+
+    Each element of the images adds a multiple of the kernel to the result, ``stride`` apart. ``weight`` is
+    ``(C, O / groups, {kernel})``. A spatial size ``n`` becomes
+    ``(n − 1)·stride − 2·padding + dilation·(kernel − 1) + output_padding + 1``: ``output_padding``, less than the
+    stride or the dilation, chooses among the sizes that the convolution would reduce to ``n``.
+
+    >>> tp.nn.functional.conv_transpose{ndim}d(tp.ones(1, 1, {ones}), tp.ones(1, 1, {twos}), stride=2).shape
+    (1, 1, {grown})
+    """
 
 
-@convolution.sample
-def _() -> Iterator[Sample]:
-    one, none = (1, 1), (0, 0)
-    yield sample(Arg((2, 3, 5, 6)), Arg((4, 3, 3, 2)), one, none, one, 1)
-    yield sample(Arg((1, 4, 6, 5)), Arg((2, 2, 3, 3)), (2, 1), (1, 2), (1, 2), 2)
-    yield sample(Arg((2, 2, 4, 4), layout="transposed"), Arg((2, 1, 1, 1)), 2, 0, 1, 2)
-    yield sample(Arg((0, 2, 4, 4)), Arg((3, 2, 3, 3)), one, one, one, 1)
-    yield bad(ShapeError, "do not fit", Arg((1, 3, 5, 5)), Arg((4, 2, 3, 3)), one, none, one, 1)
-    yield bad(ShapeError, "does not fit", Arg((1, 3, 2, 2)), Arg((4, 3, 3, 3)), one, none, one, 1)
-    yield bad(
-        DTypeError,
-        "one floating dtype",
-        Arg((1, 1, 2, 2), float64),
-        Arg((1, 1, 1, 1)),
-        one,
-        none,
-        one,
-        1,
-    )
-    yield bad(
-        ArgumentValueError, "stride", Arg((1, 1, 2, 2)), Arg((1, 1, 1, 1)), (0, 1), none, one, 1
-    )
+def _declare_conv_transpose(ndim: int) -> Operator:
+    name = f"conv_transpose{ndim}d"
+
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Each = 1,
+        padding: Each = 0,
+        output_padding: Each = 0,
+        groups: int = 1,
+        dilation: Each = 1,
+    ) -> Tensor:
+        images = _batched(name, input, weight, ndim)
+        if groups < 1 or images.shape[1] != weight.shape[0] or weight.shape[0] % groups != 0:
+            raise ShapeError(
+                f"{name}: images of shape {tuple(input.shape)} do not fit a weight of shape "
+                f"{tuple(weight.shape)} with groups={groups}: the weight reads {weight.shape[0]} "
+                "channels, which groups must divide"
+            )
+        _check_bias(name, bias, weight.shape[1] * groups)
+        s, p = each(name, "stride", stride, ndim), each(name, "padding", padding, ndim)
+        d, more = (
+            each(name, "dilation", dilation, ndim),
+            each(name, "output_padding", output_padding, ndim),
+        )
+        if any(m < 0 or m >= max(a, b) for m, a, b in zip(more, s, d, strict=True)):
+            raise ArgumentValueError(
+                f"{name}: output_padding is at least 0 and less than stride or dilation, got "
+                f"{more} with stride {s} and dilation {d}"
+            )
+        full = tuple(
+            (n - 1) * a + b * (k - 1) + 1
+            for n, a, b, k in zip(images.shape[2:], s, d, weight.shape[2:], strict=True)
+        )
+        size = tuple(f - 2 * q + m for f, q, m in zip(full, p, more, strict=True))
+        if any(each < 1 for each in size):
+            raise ShapeError(
+                f"{name}: padding {p} leaves nothing of images of shape {tuple(input.shape)}: "
+                f"the result would have the size {size}"
+            )
+        lead = (images.shape[0], weight.shape[1] * groups)
+        if all(m < a for m, a in zip(more, s, strict=True)):
+            result = convolution_input_grad(images, weight, (*lead, *size), s, p, d, groups)
+        else:  # a longer result than any that the convolution reads
+            result = convolution_input_grad(images, weight, (*lead, *full), s, 0, d, groups)
+            ends = [(-q, m - q) for q, m in zip(p, more, strict=True)]
+            result = tp.pad(result, [end for pair in reversed(ends) for end in pair])
+        return _finished(result, bias, input)
+
+    conv_transpose.__doc__ = _documented(CONV_TRANSPOSE, ndim, "")
+    return composite(name=name)(conv_transpose)
 
 
-def _input_grad_meta(
-    grad_output: TensorMeta,
-    weight: TensorMeta,
-    input_size: Shape,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> TensorMeta:
-    windows = _windows(input_size, weight.shape, stride, padding, dilation, groups)
-    _check_grad(grad_output, (input_size[0], weight.shape[0], *windows.output))
-    return _common(grad_output, weight, input_size)
+def _documented(text: str, ndim: int, found: str) -> str:
+    sizes, kernel = ("D", "H", "W")[-ndim:] if ndim > 1 else ("L",), ("kd", "kh", "kw")[-ndim:]
+    return text.format(
+        ndim=ndim, sizes=", ".join(sizes), kernel=", ".join(kernel), ones=", ".join("3" * ndim),
+        twos=", ".join("2" * ndim), grown=", ".join("6" * ndim), found=found,
+    )  # fmt: skip
 
 
-def _check_grad(grad_output: TensorMeta, shape: Shape) -> None:
-    if grad_output.shape != shape:
+def _batched(name: str, input: Tensor, weight: Tensor, ndim: int) -> Tensor:
+    """The images with a batch dimension."""
+    if input.ndim not in {ndim + 1, ndim + 2} or weight.ndim != ndim + 2:
         raise ShapeError(
-            f"convolution: a gradient has the shape of the result, {tuple(shape)}, not {tuple(grad_output.shape)}"
+            f"{name}: expected images of {ndim + 1} (unbatched) or {ndim + 2} dimensions and a weight of "
+            f"{ndim + 2}, got shapes {tuple(input.shape)} and {tuple(weight.shape)}"
+        )
+    return input if input.ndim == ndim + 2 else input.unsqueeze(0)
+
+
+def _check_bias(name: str, bias: Tensor | None, channels: int) -> None:
+    if bias is not None and tuple(bias.shape) != (channels,):
+        raise ShapeError(
+            f"{name}: expected a bias of shape ({channels},), one number an output channel, "
+            f"got {tuple(bias.shape)}"
         )
 
 
-@structured(meta=_input_grad_meta, public=False)
-def convolution_input_grad(
-    grad_output: Array,
-    weight: Array,
-    input_size: Size,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Array:
-    """The adjoint of `convolution` in the images: every term is added where it was read (col2im)."""
-    size = tuple(input_size)
-    _input_grad_meta(meta_of(grad_output), meta_of(weight), size, stride, padding, dilation, groups)
-    windows = _windows(size, weight.shape, stride, padding, dilation, groups)
-    return narrow(
-        convolve_images_adjoint(wide(grad_output), wide(weight), windows, groups), grad_output
-    )
+def _finished(result: Tensor, bias: Tensor | None, input: Tensor) -> Tensor:
+    """Add the bias; without a batch dimension where the images had none."""
+    if bias is not None:
+        result = result + bias.reshape((-1, *[1] * (result.ndim - 2)))
+    return result if input.ndim == result.ndim else result.squeeze(0)
 
 
-@convolution_input_grad.gradient("grad_output")
-def _(
-    grad: Tensor, weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
-) -> Tensor:
-    return convolution(grad, weight, stride, padding, dilation, groups)
-
-
-@convolution_input_grad.gradient("weight")
-def _(
-    grad: Tensor,
-    grad_output: Tensor,
-    weight: TensorMeta,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Tensor:
-    return convolution_weight_grad(
-        grad_output, grad, weight.shape, stride, padding, dilation, groups
-    )
-
-
-@convolution_input_grad.sample
-def _() -> Iterator[Sample]:
-    one = (1, 1)
-    yield sample(Arg((2, 4, 3, 5)), Arg((4, 3, 3, 2)), (2, 3, 5, 6), one, (0, 0), one, 1)
-    yield sample(Arg((1, 2, 3, 5)), Arg((2, 2, 3, 3)), (1, 4, 6, 5), (2, 1), (1, 2), (1, 2), 2)
-    yield bad(
-        ShapeError,
-        "shape of the result",
-        Arg((1, 1, 2, 2)),
-        Arg((1, 1, 1, 1)),
-        (1, 1, 3, 3),
-        one,
-        (0, 0),
-        one,
-        1,
-    )
-
-
-def _weight_grad_meta(
-    grad_output: TensorMeta,
-    input: TensorMeta,
-    weight_size: Shape,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> TensorMeta:
-    windows = _windows(input.shape, weight_size, stride, padding, dilation, groups)
-    _check_grad(grad_output, (input.shape[0], weight_size[0], *windows.output))
-    return _common(grad_output, input, weight_size)
-
-
-@structured(meta=_weight_grad_meta, public=False)
-def convolution_weight_grad(
-    grad_output: Array,
-    input: Array,
-    weight_size: Size,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Array:
-    """The adjoint of `convolution` in the weight: products of gradients and the columns they met."""
-    size = tuple(weight_size)
-    _weight_grad_meta(meta_of(grad_output), meta_of(input), size, stride, padding, dilation, groups)
-    windows = _windows(input.shape, size, stride, padding, dilation, groups)
-    return narrow(
-        convolve_weight_adjoint(wide(grad_output), wide(input), windows, groups), grad_output
-    )
-
-
-@convolution_weight_grad.gradient("grad_output")
-def _(
-    grad: Tensor, input: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int
-) -> Tensor:
-    return convolution(input, grad, stride, padding, dilation, groups)
-
-
-@convolution_weight_grad.gradient("input")
-def _(
-    grad: Tensor,
-    grad_output: Tensor,
-    input: TensorMeta,
-    stride: Pair,
-    padding: Pair,
-    dilation: Pair,
-    groups: int,
-) -> Tensor:
-    return convolution_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)
-
-
-@convolution_weight_grad.sample
-def _() -> Iterator[Sample]:
-    one = (1, 1)
-    yield sample(Arg((2, 4, 3, 5)), Arg((2, 3, 5, 6)), (4, 3, 3, 2), one, (0, 0), one, 1)
-    yield sample(Arg((1, 2, 3, 5)), Arg((1, 4, 6, 5)), (2, 2, 3, 3), (2, 1), (1, 2), (1, 2), 2)
-
-
-def _bilinear_tangent(
-    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
-) -> Tensor | None:
-    """The product rule of all three: each operand's tangent in the operand's place."""
-    del result
-    total: Tensor | None = None
-    for place, tangent in enumerate(tangents):
-        if tangent is not None:
-            part: Tensor = operator(*values[:place], tangent, *values[place + 1 :])
-            total = part if total is None else total + part
-    return total
-
-
-for _operator in (convolution, convolution_input_grad, convolution_weight_grad):
-    _operator.tangent(_bilinear_tangent)
-
-
-@composite()
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Pair = 1,
-    padding: object = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> Tensor:
-    """`convolution` of images (N, C, H, W) or (C, H, W), plus a bias for each output channel.
-
-    ``padding`` is a number, a pair, ``"valid"`` (none) or ``"same"`` (the result has the images' size;
-    the stride must be 1, and an odd total is padded more at the end).
-    """
-    if input.ndim == 3:
-        unbatched = conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups)
-        return unbatched.squeeze(0)
-    if isinstance(padding, str):
-        input, padding = _padded(input, weight, stride, padding, dilation)
-    result = convolution(input, weight, stride, padding, dilation, groups)
-    return result if bias is None else result + bias.reshape((-1, 1, 1))
-
-
-def _padded(
-    input: Tensor, weight: Tensor, stride: Pair, padding: str, dilation: Pair
-) -> tuple[Tensor, Two]:
+def _named_padding(
+    name: str, images: Tensor, weight: Tensor, stride: Each, padding: str, dilation: Each
+) -> tuple[Tensor, Padding]:
     """Turn a named padding into numbers; what is not the same on both sides is added to the images."""
+    ndim = images.ndim - 2
     if padding == "valid":
-        return input, (0, 0)
+        return images, 0
     if padding != "same":
-        raise ArgumentValueError(f"conv2d: padding is 'same', 'valid' or numbers, not {padding!r}")
-    if to_pair(stride) != (1, 1):
-        raise ArgumentValueError(f"conv2d: padding='same' needs stride 1, got {stride}")
-    total = [d * (k - 1) for d, k in zip(to_pair(dilation), weight.shape[2:], strict=True)]
-    more = [each % 2 for each in total]
-    if more != [0, 0]:
-        input = tp.pad(input, (0, more[1], 0, more[0]))
-    return input, (total[0] // 2, total[1] // 2)
+        raise ArgumentValueError(f"{name}: padding is 'same', 'valid' or numbers, not {padding!r}")
+    if any(step != 1 for step in each(name, "stride", stride, ndim)):
+        raise ArgumentValueError(f"{name}: padding='same' needs stride 1, got {stride}")
+    steps = each(name, "dilation", dilation, ndim)
+    total = [d * (k - 1) for d, k in zip(steps, weight.shape[2:], strict=True)]
+    if any(count % 2 for count in total):
+        images = tp.pad(images, [end for count in reversed(total) for end in (0, count % 2)])
+    return images, tuple(count // 2 for count in total)
 
 
-@conv2d.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 5, 6)), Arg((4, 3, 3, 3)), Arg((4,)), 1, 1)
-    yield sample(Arg((3, 5, 6)), Arg((4, 3, 3, 3)), None, 2)
-    yield sample(Arg((1, 3, 5, 6)), Arg((4, 3, 2, 3)), Arg((4,)), padding="same")
-    yield bad(ArgumentValueError, "stride 1", Arg((1, 1, 4, 4)), Arg((1, 1, 3, 3)), None, 2, "same")
-    yield bad(DTypeError, "floating", Arg((1, 1, 4, 4), int64), Arg((1, 1, 3, 3), int64))
+conv1d, conv2d, conv3d = (_declare_conv(ndim) for ndim in (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (
+    _declare_conv_transpose(ndim) for ndim in (1, 2, 3)
+)
+
+
+# ---- samples --------------------------------------------------------------------------------------
+
+
+def _conv_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
+    images, kernel = (5, 6, 4)[-ndim:], (3, 3, 2)[-ndim:]
+
+    def samples() -> Iterator[Sample]:
+        yield sample(Arg((2, 3, *images)), Arg((4, 3, *kernel)), Arg((4,)), 1, 1)
+        yield sample(Arg((3, *images)), Arg((4, 3, *kernel)), None, 2)
+        yield sample(Arg((1, 4, *images)), Arg((4, 2, *kernel)), Arg((4,)), 1, "same", 2, 2)
+        yield sample(Arg((2, 2, *images)), Arg((2, 1, *kernel)), padding="valid", groups=2)
+        yield bad(
+            ArgumentValueError,
+            "stride 1",
+            Arg((1, 1, *images)),
+            Arg((1, 1, *kernel)),
+            None,
+            2,
+            "same",
+        )
+        yield bad(
+            ArgumentValueError,
+            "'full'",
+            Arg((1, 1, *images)),
+            Arg((1, 1, *kernel)),
+            None,
+            1,
+            "full",
+        )
+        yield bad(DTypeError, "numeric", Arg((1, 1, *images), int64), Arg((1, 1, *kernel)))
+        yield bad(ShapeError, "expected images of", Arg((*images,)), Arg((1, 1, *kernel)))
+        yield bad(
+            ShapeError, "bias of shape", Arg((1, 1, *images)), Arg((2, 1, *kernel)), Arg((3,))
+        )
+
+    return samples
+
+
+def _conv_transpose_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
+    images, kernel = (3, 4, 2)[-ndim:], (2, 3, 3)[-ndim:]
+
+    def samples() -> Iterator[Sample]:
+        yield sample(Arg((2, 3, *images)), Arg((3, 2, *kernel)), Arg((2,)), 2, 1, 1)
+        yield sample(Arg((4, *images)), Arg((4, 2, *kernel)), Arg((4,)), 1, 0, 0, 2, 2)
+        yield sample(Arg((1, 2, *images)), Arg((2, 1, *kernel)), None, 1, 1, 1, dilation=2)
+        yield bad(
+            ArgumentValueError,
+            "output_padding",
+            Arg((1, 1, *images)),
+            Arg((1, 1, *kernel)),
+            None,
+            2,
+            0,
+            2,
+        )
+        yield bad(ShapeError, "do not fit", Arg((1, 2, *images)), Arg((3, 1, *kernel)))
+        yield bad(
+            ShapeError, "leaves nothing", Arg((1, 1, *images)), Arg((1, 1, *kernel)), None, 1, 9
+        )
+        yield bad(
+            ShapeError, "bias of shape", Arg((1, 2, *images)), Arg((2, 1, *kernel)), Arg((2,))
+        )
+
+    return samples
+
+
+for _ndim, _conv, _transposed in (
+    (1, conv1d, conv_transpose1d),
+    (2, conv2d, conv_transpose2d),
+    (3, conv3d, conv_transpose3d),
+):
+    _conv.sample(_conv_samples(_ndim))
+    _transposed.sample(_conv_transpose_samples(_ndim))

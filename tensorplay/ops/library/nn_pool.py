@@ -1,427 +1,380 @@
-"""Pooling of images: the largest value or the mean of each window."""
+"""Pools over images of one, two and three dimensions: largest elements, means, norms of windows.
+
+All are compositions of what windows hold (`window_merges`), so they fuse with what surrounds them. The three of a family
+differ in the number of spatial dimensions only, so one declaration makes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
-from tensorplay.core.dtypes import bool_, int64
+from tensorplay.core.dtypes import bool_, float32, int32, int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
-from tensorplay.core.meta import TensorMeta
-from tensorplay.ops.declare import composite, structured
-from tensorplay.ops.library.windows import (
-    Array,
-    Windows,
-    make_windows,
-    max_pool,
-    meta_of,
-    narrow,
-    spread_windows,
-    sum_windows,
-    two,
-    wide,
+from tensorplay.ops.declare import composite
+from tensorplay.ops.library.places import read_at_places
+from tensorplay.ops.library.window_merges import (
+    window_max,
+    window_places,
+    window_sum,
 )
-from tensorplay.ops.registry import tp
+from tensorplay.ops.library.windows import Windows, each, make_windows
+from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Pair, Size
+from tensorplay.ops.signature import Each
 
 if TYPE_CHECKING:
-    from tensorplay.ops.registry import Operator
-    from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
 
-Shape: TypeAlias = tuple[int, ...]
+Window: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]
+"""kernel size, stride, padding, dilation, ceil mode: the arguments of `window_max`."""
+
+SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
-def _windows(
+def windows_of(
     name: str,
-    images: Shape,
-    kernel: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    dilation: Pair,
+    input: Tensor,
+    ndim: int,
+    kernel: Each,
+    stride: Each | None,
+    padding: Each,
+    dilation: Each,
     ceil_mode: bool,
-) -> Windows:
-    if len(images) not in {3, 4}:
-        raise ShapeError(f"{name}: expected images (N, C, H, W) or (C, H, W), got {tuple(images)}")
-    if any(2 * p > k for p, k in zip(two(padding), two(kernel), strict=True)):
-        raise ArgumentValueError(
-            f"{name}: padding is at most half of the window: {two(padding)} for {two(kernel)}"
+) -> tuple[Windows, Window]:
+    """Check a pool's arguments; its windows, and the arguments that name them."""
+    if input.ndim not in {ndim + 1, ndim + 2}:
+        sizes = SIZES[ndim]
+        raise ShapeError(
+            f"{name}: expected images (N, C, {sizes}) or (C, {sizes}), got shape {tuple(input.shape)}"
         )
-    return make_windows(
+    if 0 in input.shape[1:] or (0 in input.shape and input.ndim == ndim + 1):
+        raise ShapeError(
+            f"{name}: only the batch may be empty, got images of shape {tuple(input.shape)}"
+        )
+    if stride is None or (isinstance(stride, Sequence) and not stride):
+        stride = kernel
+    windows = make_windows(
         name,
-        images,
+        input.shape[input.ndim - ndim :],
         kernel,
-        kernel if stride is None else stride,
+        stride,
         padding,
         dilation,
         ceil_mode=ceil_mode,
     )
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(windows.kernel, windows.dilation, strict=True))
+    if any(2 * p > r for p, r in zip(windows.padding, reach, strict=True)):
+        raise ArgumentValueError(
+            f"{name}: padding is at most half of the window: {windows.padding} for {reach}"
+        )
+    return windows, (
+        windows.kernel, windows.stride, windows.padding, windows.dilation, ceil_mode,
+    )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------ largest value
+# ---- largest elements -----------------------------------------------------------------------------
+
+MAX_POOL = """The largest element of each window of images ``(N, C, {sizes})`` or ``(C, {sizes})``.
+
+    Windows of ``kernel_size`` points, ``dilation`` apart, move by ``stride`` (default: their size) over images
+    with ``padding`` on each side, at most half of a window; with ``ceil_mode`` the last one may reach over
+    the end, if it starts inside. The first of equal elements is taken, NaN is larger than any number,
+    padding is never taken. With ``return_indices`` also the flat places in the image, for `max_unpool{ndim}d`.
+    Real dtypes.
+
+    >>> tp.nn.functional.max_pool{ndim}d(tp.arange({count}.0).reshape(1, 1, {fours}), 2).flatten()
+    tensor([{found}])
+    """
+
+MAX_POOL_PLACES = """What `max_pool{ndim}d` gives, and the flat place in the image of each."""
 
 
-def _max_meta(
-    input: TensorMeta,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    dilation: Pair,
-    ceil_mode: bool,
-) -> tuple[TensorMeta, TensorMeta]:
+def _max_check(name: str, input: Tensor) -> None:
     if input.dtype is bool_ or input.dtype.kind == "c":
-        raise DTypeError(f"max_pool2d: expected real numbers, got {input.dtype}")
-    windows = _windows("max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    shape = (*input.shape[:-2], *windows.output)
-    return TensorMeta(shape, input.dtype, input.device), TensorMeta(shape, int64, input.device)
+        raise DTypeError(f"{name}: expected real numbers, got {input.dtype}")
 
 
-@structured(meta=_max_meta)
-def max_pool2d_with_indices(
-    input: Array,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    dilation: Pair = 1,
-    ceil_mode: bool = False,
-) -> tuple[Array, Array]:
-    """The largest value of each window, and where in the image it is: ``row · W + column``.
-
-    The first of equal values is taken; NaN is larger than any number; padding is never taken. See
-    `max_pool2d` for the arguments.
-    """
-    _max_meta(meta_of(input), kernel_size, stride, padding, dilation, ceil_mode)
-    windows = _windows("max_pool2d", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    values, places = max_pool(wide(input), windows)
-    return narrow(values, input), places
+def max_with_places(input: Tensor, window: Window) -> tuple[Tensor, Tensor]:
+    """The largest element of each window and its flat place."""
+    places = window_places(input, *window)
+    return read_at_places(input, places, len(window[0])), places
 
 
-@max_pool2d_with_indices.gradient("input")
-def _(
-    grads: tuple[Tensor | None, ...], results: tuple[Tensor, ...], input: TensorMeta
-) -> Tensor | None:
-    grad, places = grads[0], results[1]
-    if grad is None:
-        return None
-    height, width = input.shape[-2:]
-    zeros = tp.zeros((*input.shape[:-2], height * width), dtype=grad.dtype, device=grad.device)
-    spread = zeros.scatter_add(-1, places.flatten(-2), grad.flatten(-2))
-    result: Tensor = spread.reshape(input.shape)
-    return result
+def _declare_max_pool(ndim: int) -> tuple[Operator, Operator]:
+    name = f"max_pool{ndim}d"
 
+    def max_pool_with_indices(
+        input: Tensor,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        dilation: Each = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        _max_check(name, input)
+        _, window = windows_of(name, input, ndim, kernel_size, stride, padding, dilation, ceil_mode)
+        return max_with_places(input, window)
 
-@max_pool2d_with_indices.tangent
-def _(
-    operator: Operator,
-    values: Values,
-    results: tuple[Tensor, Tensor],
-    tangents: Sequence[Tensor | None],
-) -> tuple[Tensor | None, None]:
-    del operator, values
-    tangent, places = tangents[0], results[1]
-    if tangent is None:
-        return None, None
-    read = tangent.flatten(-2).gather(-1, places.flatten(-2))
-    return read.reshape(places.shape), None
+    def max_pool(
+        input: Tensor,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        dilation: Each = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # noqa: ANN401  # a tensor or two
+        _max_check(name, input)
+        _, window = windows_of(name, input, ndim, kernel_size, stride, padding, dilation, ceil_mode)
+        return max_with_places(input, window) if return_indices else window_max(input, *window)
 
-
-@max_pool2d_with_indices.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 6, 7)), 2)
-    yield sample(Arg((2, 5, 7), layout="transposed"), (3, 2), (2, 1), (1, 1), (1, 2), True)
-    yield sample(Arg((1, 1, 6, 7)), 1, 2, ceil_mode=True)
-    yield sample(Arg((1, 1, 4, 4), int64), 2)
-    yield bad(ArgumentValueError, "half of the window", Arg((1, 1, 4, 4)), 2, 2, 2)
-    yield bad(ShapeError, "does not fit", Arg((1, 1, 2, 2)), 3)
-    yield bad(DTypeError, "real numbers", Arg((1, 1, 2, 2), bool_), 1)
-
-
-@composite()
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    dilation: Pair = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:  # noqa: ANN401  # a tensor or two
-    """The largest value of each window of images (N, C, H, W) or (C, H, W).
-
-    Windows move by ``stride`` (default: their size) over images with ``padding`` on each side; with
-    ``ceil_mode`` the last one may reach over the end, if it starts inside.
-    """
-    values, places = max_pool2d_with_indices(
-        input, kernel_size, stride, padding, dilation, ceil_mode
+    places = range(2**ndim)
+    found = [sum((2 * (p >> k & 1) + 1) * 4**k for k in range(ndim)) for p in places]
+    max_pool.__doc__ = MAX_POOL.format(
+        ndim=ndim, sizes=SIZES[ndim], count=4**ndim, fours=", ".join("4" * ndim),
+        found=", ".join(f"{each:{len(str(found[-1]))}}." for each in found),
+    )  # fmt: skip
+    max_pool_with_indices.__doc__ = MAX_POOL_PLACES.format(ndim=ndim)
+    return (
+        composite(name=f"{name}_with_indices")(max_pool_with_indices),
+        composite(name=name)(max_pool),
     )
-    return (values, places) if return_indices else values
 
 
-@max_pool2d.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 6, 7)), 2)
-    yield sample(Arg((3, 5, 7)), 3, 2, 1)
+(
+    (max_pool1d_with_indices, max_pool1d),
+    (max_pool2d_with_indices, max_pool2d),
+    (max_pool3d_with_indices, max_pool3d),
+) = (_declare_max_pool(ndim) for ndim in (1, 2, 3))
 
 
-# ------------------------------------------------------------------------------ mean
+# ---- means ----------------------------------------------------------------------------------------
+
+AVERAGE_POOL = """The mean of each window of images ``(N, C, {sizes})`` or ``(C, {sizes})``.
+
+    Windows of ``kernel_size`` points move by ``stride`` (default: their size) over images with ``padding`` zeros on
+    each side; with ``ceil_mode`` the last one may reach over the end, if it starts inside. The sum is
+    divided by the number of elements in the window, those in the padding counted (``count_include_pad``) or
+    not{override}. Half types add up in float32; of int64, quotients are truncated.
+
+    >>> tp.nn.functional.avg_pool{ndim}d(tp.ones(1, 1, {fours}), 2, padding=1)[..., 0].flatten()[0].item()
+    {corner}
+    """
 
 
-def _average_meta(
-    input: TensorMeta,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> TensorMeta:
-    del count_include_pad
-    if input.dtype.kind != "f":
-        raise DTypeError(f"avg_pool2d: expected a floating dtype, got {input.dtype}")
-    if divisor_override == 0:
-        raise ArgumentValueError("avg_pool2d: divisor_override must not be 0")
-    windows = _windows("avg_pool2d", input.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
-    return TensorMeta((*input.shape[:-2], *windows.output), input.dtype, input.device)
-
-
-def _divisors(windows: Windows, count_include_pad: bool, divisor_override: int | None) -> Array:
-    """Return by what the sum of each window is divided: (oh, ow), or one number."""
-    if divisor_override is not None:
-        return np.array(divisor_override, np.float64)
-    lengths = []
-    for size, kernel, stride, padding, count in zip(
-        windows.image, windows.kernel, windows.stride, windows.padding, windows.output, strict=True
-    ):
-        starts = np.arange(count) * stride - padding
-        ends = np.minimum(starts + kernel, size + padding)
-        if not count_include_pad:
-            starts, ends = np.maximum(starts, 0), np.minimum(ends, size)
-        lengths.append((ends - starts).astype(np.float64))
-    return lengths[0][:, None] * lengths[1]
-
-
-@structured(meta=_average_meta, linear=True)
-def avg_pool2d(
-    input: Array,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    ceil_mode: bool = False,
+def mean_of_windows(
+    input: Tensor,
+    windows: Windows,
+    window: Window,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Array:
-    """The mean of each window of images (N, C, H, W) or (C, H, W).
+) -> Tensor:
+    """Sums over counts, rounded once."""
+    total = window_sum(input.to(input.dtype.compute), *window)
+    divisor = (
+        _divisor(total, windows, count_include_pad)
+        if divisor_override is None
+        else divisor_override
+    )
+    if input.dtype.kind == "i":
+        return total.sign() * (total.abs() // divisor)
+    return (total / divisor).to(input.dtype)
 
-    The sum is divided by the number of elements in the window, those in the padding counted as
-    zeros (``count_include_pad``) or not at all, or by ``divisor_override``.
+
+def _divisor(total: Tensor, windows: Windows, count_include_pad: bool) -> Any:  # noqa: ANN401  # a tensor or a number
+    """How many elements each window has: one number where all have as many."""
+    padding_counts = count_include_pad or not any(windows.padding)
+    reaches_over = any(
+        (o - 1) * s + k > n + 2 * p
+        for o, s, k, n, p in zip(
+            windows.output,
+            windows.stride,
+            windows.kernel,
+            windows.image,
+            windows.padding,
+            strict=True,
+        )
+    )
+    if padding_counts and not reaches_over:
+        return prod(windows.kernel)
+    found: Any = 1
+    for k, (count, stride, size, padding, own) in enumerate(
+        zip(
+            windows.output,
+            windows.stride,
+            windows.kernel,
+            windows.padding,
+            windows.image,
+            strict=True,
+        )
+    ):
+        first = tp.arange(count, dtype=int64, device=total.device) * stride - padding
+        last = (first + size).clamp(max=own + padding)
+        if not count_include_pad:
+            first, last = first.clamp(min=0), last.clamp(max=own)
+        found = found * (last - first).reshape((-1, *[1] * (windows.ndim - 1 - k)))
+    return found.to(total.dtype)
+
+
+def average_check(name: str, input: Tensor) -> None:
+    """Means are of real numbers or of int64."""
+    if input.dtype.kind != "f" and input.dtype is not int64:
+        raise DTypeError(f"{name}: expected a floating dtype or int64, got {input.dtype}")
+
+
+def _declare_average_pool(ndim: int) -> Operator:
+    name = f"avg_pool{ndim}d"
+
+    def average(
+        input: Tensor,
+        kernel_size: Each,
+        stride: Each | None,
+        padding: Each,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        average_check(name, input)
+        if divisor_override == 0:
+            raise ArgumentValueError(f"{name}: divisor_override must not be 0")
+        windows, window = windows_of(name, input, ndim, kernel_size, stride, padding, 1, ceil_mode)
+        return mean_of_windows(input, windows, window, count_include_pad, divisor_override)
+
+    def avg_pool(
+        input: Tensor,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        return average(
+            input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+    def avg_pool1d(
+        input: Tensor,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        return average(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    declared: Callable[..., Tensor] = avg_pool1d if ndim == 1 else avg_pool
+    declared.__doc__ = AVERAGE_POOL.format(
+        ndim=ndim, sizes=SIZES[ndim], fours=", ".join("4" * ndim), corner=0.5**ndim,
+        override="" if ndim == 1 else ", or by ``divisor_override``",
+    )  # fmt: skip
+    return composite(name=name)(declared)
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = (_declare_average_pool(ndim) for ndim in (1, 2, 3))
+
+
+# ---- norms ----------------------------------------------------------------------------------------
+
+NORM_POOL = """The ``norm_type``-norm of each window: ``(Σ xᵖ)^(1/p)``, without absolute values.
+
+    Windows of ``kernel_size`` points move by ``stride`` (default: their size) over images ``(N, C, {sizes})`` or
+    ``(C, {sizes})``. A negative sum, of odd powers, has no root: NaN.
+
+    >>> tp.nn.functional.lp_pool{ndim}d(tp.full((1, 1, {twos}), 2.0), 1, 2).item()
+    {found}
     """
-    _average_meta(
-        meta_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+
+
+def _declare_norm_pool(ndim: int) -> Operator:
+    name = f"lp_pool{ndim}d"
+
+    def lp_pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Each,
+        stride: Each | None = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        windows, window = windows_of(name, input, ndim, kernel_size, stride, 0, 1, ceil_mode)
+        mean = mean_of_windows(input**norm_type, windows, window)
+        return (mean.sign() * mean.abs().relu() * prod(windows.kernel)) ** (1.0 / norm_type)
+
+    lp_pool.__doc__ = NORM_POOL.format(
+        ndim=ndim, sizes=SIZES[ndim], twos=", ".join("2" * ndim), found=2.0 * 2**ndim
     )
-    windows = _windows("avg_pool2d", input.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
-    x = wide(input)
-    divisors = _divisors(windows, count_include_pad, divisor_override).astype(x.dtype)
-    return narrow(sum_windows(x, windows) / divisors, input)
+    return composite(name=name)(lp_pool)
 
 
-@avg_pool2d.gradient("input")
-def _(
-    grad: Tensor,
-    input: TensorMeta,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Tensor:
-    return avg_pool2d_input_grad(
-        grad,
-        input.shape,
-        kernel_size,
-        stride,
-        padding,
-        ceil_mode,
-        count_include_pad,
-        divisor_override,
+lp_pool1d, lp_pool2d, lp_pool3d = (_declare_norm_pool(ndim) for ndim in (1, 2, 3))
+
+
+# ---- samples --------------------------------------------------------------------------------------
+
+
+def _common_samples(ndim: int, *first: object) -> Iterator[Sample]:
+    images = (4, 6, 7)[-ndim:]
+    yield sample(Arg((2, 3, *images)), *first, 2)
+    yield sample(
+        Arg((2, *images), layout="transposed"), *first, (2, 3, 2)[-ndim:], (1, 2, 1)[-ndim:]
     )
+    yield bad(ShapeError, "does not fit", Arg((1, 1, *[2] * ndim)), *first, 3)
+    yield bad(ShapeError, "expected images", Arg((4,)), *first, 2)
+    yield bad(ShapeError, "only the batch", Arg((2, 0, *images)), *first, 2)
 
 
-@avg_pool2d.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 6, 7)), 2)
-    yield sample(Arg((2, 5, 7), layout="transposed"), (3, 2), (2, 1), (1, 1), True, False)
-    yield sample(Arg((1, 1, 6, 7)), 3, 2, 1, True)
-    yield sample(Arg((1, 1, 4, 4)), 2, divisor_override=3)
-    yield bad(DTypeError, "floating", Arg((1, 1, 4, 4), int64), 2)
-    yield bad(ShapeError, "expected images", Arg((4, 4)), 2)
+def _max_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
+    images = (4, 6, 7)[-ndim:]
+
+    def samples() -> Iterator[Sample]:
+        yield from _common_samples(ndim)
+        yield sample(Arg((1, 2, *images)), 2, 2, 1, 2, True)
+        yield sample(Arg((1, 1, *images), int32), 2, 1, 1)
+        yield bad(ArgumentValueError, "half of the window", Arg((1, 1, *images)), 2, 2, 2)
+        yield bad(DTypeError, "real numbers", Arg((1, 1, *images), bool_), 1)
+
+    return samples
 
 
-def _average_grad_meta(
-    grad_output: TensorMeta,
-    input_size: Shape,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> TensorMeta:
-    del count_include_pad, divisor_override
-    windows = _windows("avg_pool2d", input_size, kernel_size, stride, padding, (1, 1), ceil_mode)
-    if grad_output.shape != (*input_size[:-2], *windows.output):
-        raise ShapeError(
-            f"avg_pool2d: a gradient of shape {tuple(grad_output.shape)} is not one of its result"
-        )
-    return TensorMeta(input_size, grad_output.dtype, grad_output.device)
+def _average_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
+    images = (4, 6, 7)[-ndim:]
+
+    def samples() -> Iterator[Sample]:
+        yield from _common_samples(ndim)
+        yield sample(Arg((1, 2, *images)), 3, 2, 1, True)
+        yield sample(Arg((1, 2, *images)), 3, 2, 1, True, False)
+        yield sample(Arg((1, 1, *images), int64, -9, 9), 2, 1, 1)
+        if ndim > 1:
+            yield sample(Arg((1, 1, *images)), 2, divisor_override=3)
+            yield bad(ArgumentValueError, "divisor", Arg((1, 1, *images)), 2, divisor_override=0)
+        yield bad(DTypeError, "floating", Arg((1, 1, *images), int32), 2)
+
+    return samples
 
 
-@structured(meta=_average_grad_meta, public=False, linear=True)
-def avg_pool2d_input_grad(
-    grad_output: Array,
-    input_size: Size,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Array:
-    """The adjoint of `avg_pool2d`: each gradient, divided, is added to all places of its window."""
-    size = tuple(input_size)
-    _average_grad_meta(
-        meta_of(grad_output),
-        size,
-        kernel_size,
-        stride,
-        padding,
-        ceil_mode,
-        count_include_pad,
-        divisor_override,
-    )
-    windows = _windows("avg_pool2d", size, kernel_size, stride, padding, (1, 1), ceil_mode)
-    g = wide(grad_output)
-    divisors = _divisors(windows, count_include_pad, divisor_override).astype(g.dtype)
-    return narrow(spread_windows(g / divisors, windows), grad_output)
+def _norm_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
+    images = (4, 6, 7)[-ndim:]
+
+    def samples() -> Iterator[Sample]:
+        yield from _common_samples(ndim, 2.0)
+        yield sample(Arg((1, 2, *images), float32, 0.5, 2.0), 3, 2, 2, True)
+
+    return samples
 
 
-@avg_pool2d_input_grad.gradient("grad_output")
-def _(
-    grad: Tensor,
-    kernel_size: Pair,
-    stride: Pair | None,
-    padding: Pair,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Tensor:
-    return avg_pool2d(
-        grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+for _ndim, _pools in enumerate(
+    (
+        (max_pool1d, max_pool1d_with_indices, avg_pool1d, lp_pool1d),
+        (max_pool2d, max_pool2d_with_indices, avg_pool2d, lp_pool2d),
+        (max_pool3d, max_pool3d_with_indices, avg_pool3d, lp_pool3d),
+    ),
+    1,
+):
+    for _max in _pools[:2]:
+        _max.sample(_max_samples(_ndim))
+    _pools[2].sample(_average_samples(_ndim))
+    _pools[3].sample(_norm_samples(_ndim))
 
-
-@avg_pool2d_input_grad.sample
-def _() -> Iterator[Sample]:
-    none = (0, 0)
-    yield sample(Arg((2, 3, 3, 3)), (2, 3, 6, 7), (2, 2), None, none, False, True, None)
-    yield sample(Arg((1, 1, 4, 4)), (1, 1, 6, 7), (3, 3), (2, 2), (1, 1), True, False, None)
-
-
-# ------------------------------------------------------------------------------ means of given number
-
-
-def _adaptive_meta(input: TensorMeta, output_size: Size) -> TensorMeta:
-    if len(input.shape) not in {3, 4}:
-        raise ShapeError(
-            f"adaptive_avg_pool2d: expected images (N, C, H, W) or (C, H, W), got {input.shape}"
-        )
-    if input.dtype.kind != "f":
-        raise DTypeError(f"adaptive_avg_pool2d: expected a floating dtype, got {input.dtype}")
-    if any(each < 0 for each in output_size) or any(each == 0 for each in input.shape[-2:]):
-        raise ShapeError(
-            f"adaptive_avg_pool2d: images of shape {tuple(input.shape)} cannot be pooled to {tuple(output_size)}"
-        )
-    return TensorMeta((*input.shape[:-2], *output_size), input.dtype, input.device)
-
-
-def _cells(image: Shape, output: Size) -> Iterator[tuple[int, int, slice, slice]]:
-    """Yield each cell (i, j) with its rows and columns: from ``⌊i·H/h⌋`` to ``⌈(i + 1)·H/h⌉``."""
-    rows, columns = (
-        [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
-        for size, count in zip(image, output, strict=True)
-    )
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            yield i, j, row, column
-
-
-@structured(meta=_adaptive_meta, public=False, linear=True)
-def adaptive_cell_means(input: Array, output_size: Size) -> Array:
-    """The means over a grid of cells that cover the image; neighbours overlap where it does not divide."""
-    _adaptive_meta(meta_of(input), output_size)
-    x = wide(input)
-    means = np.empty((*input.shape[:-2], *output_size), x.dtype)
-    for i, j, rows, columns in _cells(input.shape[-2:], output_size):
-        means[..., i, j] = x[..., rows, columns].mean((-2, -1))
-    return narrow(means, input)
-
-
-@adaptive_cell_means.gradient("input")
-def _(grad: Tensor, input: TensorMeta) -> Tensor:
-    return adaptive_cell_means_input_grad(grad, input.shape)
-
-
-@adaptive_cell_means.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 5, 7)), (2, 3))
-    yield sample(Arg((2, 5, 4)), (1, 6))
-
-
-def _adaptive_grad_meta(grad_output: TensorMeta, input_size: Shape) -> TensorMeta:
-    return TensorMeta(input_size, grad_output.dtype, grad_output.device)
-
-
-@structured(meta=_adaptive_grad_meta, public=False, linear=True)
-def adaptive_cell_means_input_grad(grad_output: Array, input_size: Size) -> Array:
-    """The adjoint of `adaptive_cell_means`."""
-    g = wide(grad_output)
-    out = np.zeros(tuple(input_size), g.dtype)
-    for i, j, rows, columns in _cells(tuple(input_size)[-2:], grad_output.shape[-2:]):
-        area = (rows.stop - rows.start) * (columns.stop - columns.start)
-        out[..., rows, columns] += (g[..., i, j] / area)[..., None, None]
-    return narrow(out, grad_output)
-
-
-@adaptive_cell_means_input_grad.gradient("grad_output")
-def _(grad: Tensor, grad_output: TensorMeta) -> Tensor:
-    return adaptive_cell_means(grad, grad_output.shape[-2:])
-
-
-@adaptive_cell_means_input_grad.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 2, 3)), (2, 3, 5, 7))
-
-
-@composite()
-def adaptive_avg_pool2d(input: Tensor, output_size: object) -> Tensor:
-    """Means over windows chosen so that the result has ``output_size`` (None keeps the images' size)."""
-    wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
-    if len(wanted) != 2:
-        raise ArgumentValueError(
-            f"adaptive_avg_pool2d: output_size is one or two numbers, not {output_size!r}"
-        )
-    size = tuple(n if o is None else o for o, n in zip(wanted, input.shape[-2:], strict=True))
-    if all(o > 0 and n % o == 0 for o, n in zip(size, input.shape[-2:], strict=True)):
-        kernel = tuple(n // o for o, n in zip(size, input.shape[-2:], strict=True))
-        return avg_pool2d(input, kernel)
-    return adaptive_cell_means(input, size)
-
-
-@adaptive_avg_pool2d.sample
-def _() -> Iterator[Sample]:
-    yield sample(Arg((2, 3, 4, 6)), 2)
-    yield sample(Arg((2, 3, 5, 6)), (2, None))
-    yield bad(DTypeError, "floating", Arg((1, 1, 4, 4), int64), 3)
+__all__ = ["each", "max_with_places", "mean_of_windows", "windows_of"]

@@ -6,7 +6,7 @@ chooses, for every element, one of several masked reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
@@ -108,7 +108,11 @@ def converted(load: PointwiseFn, dtype: DType) -> PointwiseFn:
 def lower_pieces(call: Call, form: Pieces) -> LoweredTensor:
     """Choose, for every element, the first piece whose conditions hold; each is read under its condition only."""
     tensors = call.tensors()
-    dtype = call.meta.dtype
+    return call.computed(pieces_loader(tensors, form, call.meta.dtype), list(tensors.values()))
+
+
+def pieces_loader(tensors: Mapping[str, LoweredTensor], form: Pieces, dtype: DType) -> PointwiseFn:
+    """Return the function from an index to the element of its piece."""
     loaders = {name: converted(t.make_loader(), dtype) for name, t in tensors.items()}
 
     def value_of(handler: SymbolicHandler, index: Index, piece: Piece) -> Value:
@@ -116,21 +120,24 @@ def lower_pieces(call: Call, form: Pieces) -> LoweredTensor:
             return loaders[piece.source](handler, tuple(map(to_expr, piece.place(index))))
         return handler.constant(piece.source, dtype)
 
-    def inner(handler: SymbolicHandler, index: Index) -> Value:
-        def choose(number: int) -> Value:
-            piece = form.pieces[number]
-            if number == len(form.pieces) - 1:
-                return value_of(handler, index, piece)
-            condition = all_hold(handler, piece.conditions(index))
-            return handler.select(
-                condition,
-                lambda: value_of(handler, index, piece),
-                lambda: choose(number + 1),
-            )
+    return lambda handler, index: chosen(
+        handler, index, form, lambda piece: value_of(handler, index, piece)
+    )
 
-        return choose(0)
 
-    return call.computed(inner, list(tensors.values()))
+def chosen(
+    handler: SymbolicHandler, index: Index, form: Pieces, value_of: Callable[[Piece], Value]
+) -> Value:
+    """Return the value of the first piece whose conditions hold."""
+
+    def choose(number: int) -> Value:
+        piece = form.pieces[number]
+        if number == len(form.pieces) - 1:
+            return value_of(piece)
+        condition = all_hold(handler, piece.conditions(index))
+        return handler.select(condition, lambda: value_of(piece), lambda: choose(number + 1))
+
+    return choose(0)
 
 
 def concatenated(parts: Sequence[LoweredTensor], dim: int, dtype: DType) -> LoweredTensor:

@@ -3,7 +3,8 @@
 In: a `Call`, one node of the operator graph with its arguments lowered. Out: a lowered tensor, or None where there is no
 rule. A pointwise operator composes its scalar function with its operands' loaders; a view composes its index map; a
 reduction becomes a buffer (two where it is split); gathers read at places that depend on data; scatters write there;
-concatenations choose between masked reads. Structured operators call their own kernel.
+concatenations choose between masked reads;
+windows merge them. Structured operators call their own kernel.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tensorplay.compiler.backends.stax.lowering_call import (
     Call,
     merge_origins,
 )
+from tensorplay.compiler.backends.stax.merged_lowering import lower_merged
 from tensorplay.compiler.backends.stax.reduction_lowering import lower_reduction
 from tensorplay.compiler.backends.stax.view_lowering import lower_strided_view, lower_view
 from tensorplay.compiler.backends.stax.wrapper import INTO
@@ -33,7 +35,7 @@ from tensorplay.core.layout import contiguous_strides
 from tensorplay.core.meta import TensorMeta
 from tensorplay.graph import Node
 from tensorplay.ops import kinds
-from tensorplay.ops.kinds.index import Gather, Pieces
+from tensorplay.ops.kinds.index import Gather, Merged, Pieces
 from tensorplay.ops.kinds.index import Scatter as ScatterForm
 from tensorplay.ops.kinds.view import StridedView
 from tensorplay.ops.values import Value
@@ -71,6 +73,8 @@ def lower_call(call: Call) -> LoweredTensor | tuple[LoweredTensor, ...] | None:
                     return lower_scatter(call, form)
                 case Pieces():
                     return lower_pieces(call, form)
+                case Merged():
+                    return lower_merged(call, form)
         case _:
             return None
 
