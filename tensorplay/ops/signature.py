@@ -182,16 +182,6 @@ def to_dims(value: object) -> tuple[Any, ...] | None:
     return None if value is None else _integers(value)
 
 
-def to_pair(value: object) -> tuple[Any, ...]:
-    """Two integers from one or two."""
-    found = _integers(value)
-    pair = found * 2 if len(found) == 1 else found
-    if len(pair) != 2:  # a pair
-        msg = f"expected one or two integers, found {value!r}"
-        raise ArgumentError(msg)
-    return pair
-
-
 def to_slots(value: object) -> tuple[object, ...]:
     """A tuple of tensors and None."""
     if is_tensor(value) or not isinstance(value, Sequence):
