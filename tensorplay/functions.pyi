@@ -43,7 +43,21 @@ _Operand: TypeAlias = Tensor | bool | int | float | builtins.complex
 def abs(input: Tensor) -> Tensor: ...
 def acos(input: Tensor) -> Tensor: ...
 def acosh(input: Tensor) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: object) -> Tensor: ...
 def adaptive_avg_pool2d(input: Tensor, output_size: object) -> Tensor: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: object) -> Tensor: ...
+def adaptive_max_pool1d(input: Tensor, output_size: object, return_indices: _bool = ...) -> Any: ...
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: object
+) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d(input: Tensor, output_size: object, return_indices: _bool = ...) -> Any: ...
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: object
+) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d(input: Tensor, output_size: object, return_indices: _bool = ...) -> Any: ...
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: object
+) -> tuple[Tensor, Tensor]: ...
 def add(input: _Operand, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...
@@ -60,6 +74,9 @@ def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ...
 ) -> Tensor: ...
 def adjoint(input: Tensor) -> Tensor: ...
+def affine_grid(
+    theta: Tensor, size: _int | Sequence[_int], align_corners: _bool | None = ...
+) -> Tensor: ...
 def alias_copy(input: Tensor) -> Tensor: ...
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor: ...
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ...) -> Tensor: ...
@@ -114,7 +131,24 @@ def atanh(input: Tensor) -> Tensor: ...
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+    count_include_pad: _bool = ...,
+) -> Tensor: ...
 def avg_pool2d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+    count_include_pad: _bool = ...,
+    divisor_override: _int | None = ...,
+) -> Tensor: ...
+def avg_pool3d(
     input: Tensor,
     kernel_size: _int | Sequence[_int],
     stride: _int | Sequence[_int] | None = ...,
@@ -184,6 +218,7 @@ def cat(tensors: Sequence[Tensor], dim: _int = ...) -> Tensor: ...
 def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = ...) -> Tensor: ...
 def ceil(input: Tensor) -> Tensor: ...
 def celu(input: Tensor, alpha: _Number = ...) -> Tensor: ...
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor: ...
 def cholesky(input: Tensor, upper: _bool = ...) -> Tensor: ...
 def cholesky_inverse(input: Tensor, upper: _bool = ...) -> Tensor: ...
 def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ...) -> Tensor: ...
@@ -192,12 +227,29 @@ def clamp(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...)
 def clamp_max(input: Tensor, max: _Operand) -> Tensor: ...
 def clamp_min(input: Tensor, min: _Operand) -> Tensor: ...
 def clone(input: Tensor) -> Tensor: ...
+def col2im(
+    input: Tensor,
+    output_size: _int | Sequence[_int],
+    kernel_size: _int | Sequence[_int],
+    dilation: _int | Sequence[_int] = ...,
+    padding: _int | Sequence[_int] = ...,
+    stride: _int | Sequence[_int] = ...,
+) -> Tensor: ...
 def column_stack(tensors: Sequence[Tensor]) -> Tensor: ...
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor: ...
 def complex(real: Tensor, imag: Tensor) -> Tensor: ...
 def conj(input: Tensor) -> Tensor: ...
 def conj_physical(input: Tensor) -> Tensor: ...
 def contiguous(input: Tensor, *, memory_format: object = ...) -> Tensor: ...
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: _int | Sequence[_int] = ...,
+    padding: object = ...,
+    dilation: _int | Sequence[_int] = ...,
+    groups: _int = ...,
+) -> Tensor: ...
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -207,13 +259,44 @@ def conv2d(
     dilation: _int | Sequence[_int] = ...,
     groups: _int = ...,
 ) -> Tensor: ...
-def convolution(
+def conv3d(
     input: Tensor,
     weight: Tensor,
-    stride: _int | Sequence[_int],
-    padding: _int | Sequence[_int],
-    dilation: _int | Sequence[_int],
-    groups: _int,
+    bias: Tensor | None = ...,
+    stride: _int | Sequence[_int] = ...,
+    padding: object = ...,
+    dilation: _int | Sequence[_int] = ...,
+    groups: _int = ...,
+) -> Tensor: ...
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: _int | Sequence[_int] = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_padding: _int | Sequence[_int] = ...,
+    groups: _int = ...,
+    dilation: _int | Sequence[_int] = ...,
+) -> Tensor: ...
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: _int | Sequence[_int] = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_padding: _int | Sequence[_int] = ...,
+    groups: _int = ...,
+    dilation: _int | Sequence[_int] = ...,
+) -> Tensor: ...
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: _int | Sequence[_int] = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_padding: _int | Sequence[_int] = ...,
+    groups: _int = ...,
+    dilation: _int | Sequence[_int] = ...,
 ) -> Tensor: ...
 def copysign(input: Tensor, other: _Operand) -> Tensor: ...
 def corrcoef(input: Tensor) -> Tensor: ...
@@ -390,6 +473,13 @@ def gradient(
     dim: _int | Sequence[_int] | None = ...,
     edge_order: _int = ...,
 ) -> Any: ...
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = ...,
+    padding_mode: str = ...,
+    align_corners: _bool | None = ...,
+) -> Tensor: ...
 def group_norm(
     input: Tensor,
     num_groups: _int,
@@ -438,6 +528,13 @@ def huber_loss(
     weight: Tensor | None = ...,
 ) -> Tensor: ...
 def hypot(input: Tensor, other: Tensor) -> Tensor: ...
+def im2col(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    dilation: _int | Sequence[_int] = ...,
+    padding: _int | Sequence[_int] = ...,
+    stride: _int | Sequence[_int] = ...,
+) -> Tensor: ...
 def imag(input: Tensor) -> Tensor: ...
 def index_add(
     input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ...
@@ -464,6 +561,15 @@ def instance_norm(
     use_input_stats: _bool = ...,
     momentum: _float = ...,
     eps: _float = ...,
+) -> Tensor: ...
+def interpolate(
+    input: Tensor,
+    size: object = ...,
+    scale_factor: object = ...,
+    mode: str = ...,
+    align_corners: _bool | None = ...,
+    recompute_scale_factor: _bool | None = ...,
+    antialias: _bool = ...,
 ) -> Tensor: ...
 def inverse(input: Tensor) -> Tensor: ...
 def isclose(
@@ -538,6 +644,27 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor: ...
 def logical_xor(input: Tensor, other: Tensor) -> Tensor: ...
 def logsigmoid(input: Tensor) -> Tensor: ...
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ...) -> Tensor: ...
+def lp_pool1d(
+    input: Tensor,
+    norm_type: _float,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor: ...
+def lp_pool2d(
+    input: Tensor,
+    norm_type: _float,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor: ...
+def lp_pool3d(
+    input: Tensor,
+    norm_type: _float,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor: ...
 def lt(input: _Operand, other: _Operand) -> Tensor: ...
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
 def lu_unpack(
@@ -553,6 +680,23 @@ def matmul(input: Tensor, other: Tensor) -> Tensor: ...
 def matrix_exp(input: Tensor) -> Tensor: ...
 def matrix_power(input: Tensor, n: _int) -> Tensor: ...
 def max(input: Tensor, dim: object = ..., keepdim: _bool = ...) -> Any: ...
+def max_pool1d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    dilation: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+    return_indices: _bool = ...,
+) -> Any: ...
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    dilation: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+) -> tuple[Tensor, Tensor]: ...
 def max_pool2d(
     input: Tensor,
     kernel_size: _int | Sequence[_int],
@@ -570,6 +714,47 @@ def max_pool2d_with_indices(
     dilation: _int | Sequence[_int] = ...,
     ceil_mode: _bool = ...,
 ) -> tuple[Tensor, Tensor]: ...
+def max_pool3d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    dilation: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+    return_indices: _bool = ...,
+) -> Any: ...
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    dilation: _int | Sequence[_int] = ...,
+    ceil_mode: _bool = ...,
+) -> tuple[Tensor, Tensor]: ...
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_size: object = ...,
+) -> Tensor: ...
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_size: object = ...,
+) -> Tensor: ...
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] | None = ...,
+    padding: _int | Sequence[_int] = ...,
+    output_size: object = ...,
+) -> Tensor: ...
 def maximum(input: Tensor, other: Tensor) -> Tensor: ...
 def mean(
     input: Tensor,
@@ -683,6 +868,8 @@ def pdist(input: Tensor, p: _float = ...) -> Tensor: ...
 def permute(input: Tensor, *dims: _int | Sequence[_int]) -> Tensor: ...
 def permute_copy(input: Tensor, *dims: _int | Sequence[_int]) -> Tensor: ...
 def pinverse(input: Tensor, rcond: _float = ...) -> Tensor: ...
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor: ...
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor: ...
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -991,7 +1178,15 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
     "add",
     "addbmm",
     "addcdiv",
@@ -1000,6 +1195,7 @@ __all__ = [
     "addmv",
     "addr",
     "adjoint",
+    "affine_grid",
     "alias_copy",
     "all",
     "allclose",
@@ -1026,7 +1222,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "baddbmm",
     "bartlett_window",
     "batch_norm",
@@ -1054,6 +1252,7 @@ __all__ = [
     "cdist",
     "ceil",
     "celu",
+    "channel_shuffle",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
@@ -1062,14 +1261,19 @@ __all__ = [
     "clamp_max",
     "clamp_min",
     "clone",
+    "col2im",
     "column_stack",
     "combinations",
     "complex",
     "conj",
     "conj_physical",
     "contiguous",
+    "conv1d",
     "conv2d",
-    "convolution",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "copysign",
     "corrcoef",
     "cos",
@@ -1149,6 +1353,7 @@ __all__ = [
     "ger",
     "glu",
     "gradient",
+    "grid_sample",
     "group_norm",
     "gt",
     "gumbel_softmax",
@@ -1165,6 +1370,7 @@ __all__ = [
     "hstack",
     "huber_loss",
     "hypot",
+    "im2col",
     "imag",
     "index_add",
     "index_copy",
@@ -1174,6 +1380,7 @@ __all__ = [
     "index_select",
     "inner",
     "instance_norm",
+    "interpolate",
     "inverse",
     "is_complex",
     "is_floating_point",
@@ -1218,6 +1425,9 @@ __all__ = [
     "logical_xor",
     "logsigmoid",
     "logsumexp",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "lt",
     "lu_solve",
     "lu_unpack",
@@ -1229,8 +1439,15 @@ __all__ = [
     "matrix_exp",
     "matrix_power",
     "max",
+    "max_pool1d",
+    "max_pool1d_with_indices",
     "max_pool2d",
     "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "maximum",
     "mean",
     "median",
@@ -1275,6 +1492,8 @@ __all__ = [
     "permute",
     "permute_copy",
     "pinverse",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "polar",
     "positive",
