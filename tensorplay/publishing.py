@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorplay import call_forms, entries, methods
+from tensorplay import call_forms, entries, methods, views_in_place
 from tensorplay.ops import library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.queries import (
@@ -115,6 +115,7 @@ def publish_all() -> None:
     library.load()
     tp.freeze()
     methods.attach()
+    views_in_place.attach()
     for function in (*AS_METHODS, *call_forms.METHODS):
         setattr(Tensor, function.__name__, function)
     for operator in tp:

@@ -15,7 +15,15 @@ from tensorplay.ops.samples import Arg
 
 # They show memory as it lies, or show what nobody wrote.
 OF_MEMORY = frozenset(
-    {"as_strided", "as_strided_scatter", "empty", "empty_like", "new_empty", "new_empty_strided"}
+    {
+        "as_strided",
+        "as_strided_copy",
+        "as_strided_scatter",
+        "empty",
+        "empty_like",
+        "new_empty",
+        "new_empty_strided",
+    }  # fmt: skip
 )
 OPERATORS = [each for each in operators() if each.name not in OF_MEMORY and not each.effect]
 

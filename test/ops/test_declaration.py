@@ -149,3 +149,8 @@ def test_pickled_by_name():
 def test_decorators_exist_for_every_kind():
     assert callable(composite())
     assert callable(structured(meta=lambda x: x))
+
+
+def test_a_function_with_a_signature_of_its_own_is_read_by_it():
+    assert str(tp.ops.tp.permute_copy.signature).startswith("permute_copy(input: ")
+    assert tp.ops.tp.view_copy.signature.positional_count == 2
