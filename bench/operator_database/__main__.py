@@ -50,15 +50,17 @@ def main() -> int:
     start = time.perf_counter()
     fresh = {}
     running = workers.run(list(entries), options, count=given.workers, limit=given.limit)
+    command = "scripts/oracle " + " ".join(sys.argv[1:])
     try:
         for place, found in tqdm(running, total=len(entries), unit="op", mininterval=5):
             key = entries[place]
             fresh[key] = _died(key, found) if isinstance(found, str) else found
+            outcomes[key] = _merged(outcomes.get(key), fresh[key])
+            if len(fresh) % 20 == 0:
+                report.write(given.out, outcomes, command)
     except KeyboardInterrupt:
         print(f"stopped after {len(fresh)} of {len(entries)} entries")
-    for key, outcome in fresh.items():
-        outcomes[key] = _merged(outcomes.get(key), outcome)
-    report.write(given.out, outcomes, "scripts/oracle " + " ".join(sys.argv[1:]))
+    report.write(given.out, outcomes, command)
     print("\n".join(report.page(fresh, "").splitlines()[4:20]))
     lines = [
         line for key in sorted(fresh) for line in report.failure_lines(key, fresh[key]["failures"])

@@ -23,7 +23,7 @@ OF_MEMORY = frozenset(
         "empty_like",
         "new_empty",
         "new_empty_strided",
-    }  # fmt: skip
+    }
 )
 OPERATORS = [each for each in operators() if each.name not in OF_MEMORY and not each.effect]
 
