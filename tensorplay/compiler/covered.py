@@ -31,6 +31,7 @@ from tensorplay.ops.signature import Values
 from tensorplay.tensor import tensor_from_data
 
 Lowering = Literal["native", "kernel"]
+Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +187,19 @@ class _Parts(OperatorMode):
 
 
 def _calls(operator: Operator) -> Iterator[Values]:
-    """The calls of the samples, with tensors that require a gradient where they can: without data, then with it."""
-    for with_data in (False, True):
-        for sample in operator.samples() if operator.samples is not None else ():
-            if sample.error is None:
-                args = [_argument(each, with_data) for each in sample.args]
-                kwargs = {name: _argument(each, with_data) for name, each in sample.kwargs.items()}
-                yield operator.signature.bind(args, kwargs)
+    """Calls with tensors that require a gradient where they can: the samples without data, then with it.
+
+    At last those that must be refused with the required arguments alone: random operators may have
+    no others.
+    """
+    samples = list(operator.samples()) if operator.samples is not None else []
+    good = [(each.args, each.kwargs) for each in samples if each.error is None]
+    required = sum(each.required for each in operator.signature.parameters)
+    least: list[Call] = [(each.args[:required], {}) for each in samples if each.error is not None]
+    for calls, with_data in ((good, False), (good, True), (least, True)):
+        for args, kwargs in calls:
+            given = {name: _argument(each, with_data) for name, each in kwargs.items()}
+            yield operator.signature.bind([_argument(each, with_data) for each in args], given)
 
 
 def _argument(value: Any, with_data: bool) -> Any:  # noqa: ANN401  # an argument
