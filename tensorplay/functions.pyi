@@ -404,6 +404,22 @@ def empty_like(
     device: Device | str | None = ...,
     requires_grad: _bool = ...,
 ) -> Tensor: ...
+def empty_permuted(
+    size: _int | Sequence[_int],
+    physical_layout: _int | Sequence[_int],
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
+def empty_strided(
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def eq(input: _Operand, other: _Operand) -> Tensor: ...
 def erf(input: Tensor) -> Tensor: ...
 def erfc(input: Tensor) -> Tensor: ...
@@ -518,6 +534,22 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: _float = ..., reduction: str = ...
 ) -> Tensor: ...
 def histc(input: Tensor, bins: _int = ..., min: _Number = ..., max: _Number = ...) -> Tensor: ...
+def histogram(
+    input: Tensor,
+    bins: object,
+    *,
+    range: object = ...,
+    weight: Tensor | None = ...,
+    density: _bool = ...,
+) -> Any: ...
+def histogramdd(
+    input: Tensor,
+    bins: object,
+    *,
+    range: object = ...,
+    weight: Tensor | None = ...,
+    density: _bool = ...,
+) -> Any: ...
 def hsplit(input: Tensor, indices_or_sections: object) -> Any: ...
 def hstack(tensors: Sequence[Tensor]) -> Tensor: ...
 def huber_loss(
@@ -643,6 +675,16 @@ def logical_not(input: Tensor) -> Tensor: ...
 def logical_or(input: Tensor, other: Tensor) -> Tensor: ...
 def logical_xor(input: Tensor, other: Tensor) -> Tensor: ...
 def logsigmoid(input: Tensor) -> Tensor: ...
+def logspace(
+    start: _Number,
+    end: _Number,
+    steps: _int,
+    base: _float = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ...) -> Tensor: ...
 def lp_pool1d(
     input: Tensor,
@@ -769,6 +811,7 @@ def min(input: Tensor, dim: object = ..., keepdim: _bool = ...) -> Any: ...
 def minimum(input: Tensor, other: Tensor) -> Tensor: ...
 def mish(input: Tensor) -> Tensor: ...
 def mm(input: Tensor, other: Tensor) -> Tensor: ...
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ...) -> Any: ...
 def movedim(
     input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]
 ) -> Tensor: ...
@@ -978,6 +1021,13 @@ def rrelu(
 ) -> Tensor: ...
 def rsqrt(input: Tensor) -> Tensor: ...
 def rsub(input: Tensor, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
+def scalar_tensor(
+    s: _Number,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -1136,6 +1186,9 @@ def unique(
     return_inverse: _bool = ...,
     return_counts: _bool = ...,
     dim: _int | None = ...,
+) -> Any: ...
+def unique_consecutive(
+    input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
 ) -> Any: ...
 def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> Any: ...
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> Any: ...
@@ -1315,6 +1368,8 @@ __all__ = [
     "embedding_bag",
     "empty",
     "empty_like",
+    "empty_permuted",
+    "empty_strided",
     "eq",
     "equal",
     "erf",
@@ -1366,6 +1421,8 @@ __all__ = [
     "heaviside",
     "hinge_embedding_loss",
     "histc",
+    "histogram",
+    "histogramdd",
     "hsplit",
     "hstack",
     "huber_loss",
@@ -1424,6 +1481,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsigmoid",
+    "logspace",
     "logsumexp",
     "lp_pool1d",
     "lp_pool2d",
@@ -1456,6 +1514,7 @@ __all__ = [
     "minimum",
     "mish",
     "mm",
+    "mode",
     "movedim",
     "mse_loss",
     "msort",
@@ -1531,6 +1590,7 @@ __all__ = [
     "rrelu",
     "rsqrt",
     "rsub",
+    "scalar_tensor",
     "scaled_dot_product_attention",
     "scatter",
     "scatter_add",
@@ -1604,6 +1664,7 @@ __all__ = [
     "unfold",
     "unfold_copy",
     "unique",
+    "unique_consecutive",
     "unravel_index",
     "unsafe_chunk",
     "unsafe_split",
