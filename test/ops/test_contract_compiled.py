@@ -15,7 +15,7 @@ from tensorplay.ops.kinds import Index, Pointwise, View
 # Their result's shape depends on data, or they return memory that nobody wrote.
 NOT_COMPILED = frozenset(
     {
-        "nonzero", "masked_select", "bincount", "unique", "unique_parts",
+        "nonzero", "masked_select", "bincount", "unique", "unique_parts", "runs", "unique_consecutive",
         "empty", "empty_like", "new_empty",
     }
 )  # fmt: skip

@@ -16,7 +16,7 @@ from tensorplay.ops.kinds import Composite, Reduction, Structured
 from tensorplay.ops.registry import tp as registry
 from tensorplay.tensor import Tensor
 
-UNKNOWABLE = {"empty", "nonzero", "bincount", "unique_parts", "masked_select"}
+UNKNOWABLE = {"empty", "nonzero", "bincount", "unique_parts", "masked_select", "runs"}
 """Operators whose result isn't decided by their arguments, or whose shape isn't by theirs."""
 LOWERED = [
     o
