@@ -23,13 +23,23 @@ from tensorplay.ops.values import Value
 
 @pointwise(method=True, inplace=True)
 def relu(input: Value) -> Value:
-    """`max(input, 0)`; NaN stays. Its derivative at 0 is 0."""
+    """`max(input, 0)`; NaN stays. Its derivative at 0 is 0.
+
+    >>> import tensorplay as tp
+    >>> tp.relu(tp.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
     return ops.relu(input)
 
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def sigmoid(input: Value) -> Value:
-    """`1 / (1 + exp(-input))`."""
+    """`1 / (1 + exp(-input))`.
+
+    >>> import tensorplay as tp
+    >>> tp.sigmoid(tp.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
     return ops.sigmoid(input)
 
 
@@ -54,13 +64,23 @@ def gelu(input: Value, approximate: str = "none") -> Value:
 
 @pointwise(promotion=FLOAT, inplace=True)
 def silu(input: Value) -> Value:
-    """`input * sigmoid(input)`."""
+    """`input * sigmoid(input)`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.silu(tp.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
+    """
     return input * ops.sigmoid(input)
 
 
 @pointwise(promotion=FLOAT, inplace=True)
 def mish(input: Value) -> Value:
-    """`input * tanh(softplus(input))` (Misra, Mish, 2019)."""
+    """`input * tanh(softplus(input))` (Misra, Mish, 2019).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.mish(tp.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
+    """
     return input * ops.tanh(-_logsigmoid(-input))
 
 
@@ -77,7 +97,12 @@ def _logsigmoid(x: Value) -> Value:
 
 @pointwise(promotion=FLOAT)
 def softplus(input: Value, beta: Number = 1.0, threshold: Number = 20.0) -> Value:
-    """`log(1 + exp(beta * input)) / beta`; `input` itself where `beta * input > threshold`."""
+    """`log(1 + exp(beta * input)) / beta`; `input` itself where `beta * input > threshold`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.softplus(tp.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
     scaled = input * beta
     above = ops.gt(scaled, threshold)
     return ops.where(above, input, ops.log1p(ops.exp(ops.where(above, 0, scaled))) / beta)
@@ -85,25 +110,45 @@ def softplus(input: Value, beta: Number = 1.0, threshold: Number = 20.0) -> Valu
 
 @pointwise(promotion=FLOAT)
 def logsigmoid(input: Value) -> Value:
-    """`log(sigmoid(input))` without overflow; its derivative is `sigmoid(-input)`."""
+    """`log(sigmoid(input))` without overflow; its derivative is `sigmoid(-input)`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.logsigmoid(tp.tensor([-100.0, 0.0, 2.0]))
+    tensor([-100.0000,   -0.6931,   -0.1269])
+    """
     return _logsigmoid(input)
 
 
 @pointwise(inplace=True)
 def leaky_relu(input: Value, negative_slope: Number = 0.01) -> Value:
-    """`input` where positive, else `negative_slope * input`; at 0 the derivative is the slope."""
+    """`input` where positive, else `negative_slope * input`; at 0 the derivative is the slope.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.leaky_relu(tp.tensor([-1.0, 0.5, 2.0]), 0.1)
+    tensor([-0.1000,  0.5000,  2.0000])
+    """
     return ops.where(input > 0, input, input * negative_slope)
 
 
 @pointwise(promotion=FLOAT, inplace=True)
 def elu(input: Value, alpha: Number = 1.0) -> Value:
-    """`input` where positive, else `alpha * (exp(input) - 1)`, whose derivative is taken at 0."""
+    """`input` where positive, else `alpha * (exp(input) - 1)`, whose derivative is taken at 0.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.elu(tp.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.6321,  0.0000,  2.0000])
+    """
     return _elu(input, alpha, 1)
 
 
 @pointwise(promotion=FLOAT, inplace=True)
 def selu(input: Value) -> Value:
-    """Scaled elu with the constants of Klambauer et al., Self-Normalizing Neural Networks, 2017."""
+    """Scaled elu with the constants of Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    >>> import tensorplay as tp
+    >>> tp.selu(tp.tensor([-1.0, 0.0, 2.0]))
+    tensor([-1.1113,  0.0000,  2.1014])
+    """
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return _elu(input, alpha, 1) * scale
 
@@ -131,13 +176,23 @@ def _elu(x: Value, alpha: Number, width: Number) -> Value:
 
 @pointwise(inplace=True)
 def threshold(input: Value, threshold: Number, value: Number) -> Value:
-    """`input` where it exceeds `threshold`, else `value`, with derivative 0."""
+    """`input` where it exceeds `threshold`, else `value`, with derivative 0.
+
+    >>> import tensorplay as tp
+    >>> tp.threshold(tp.tensor([-1.0, 0.5, 2.0]), 1.0, 20.0)
+    tensor([20., 20.,  2.])
+    """
     return ops.where(ops.le(input, threshold), value, input)
 
 
 @pointwise(inplace=True)
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
-    """`input` inside `[min_val, max_val]`; outside and at the bounds the derivative is 0."""
+    """`input` inside `[min_val, max_val]`; outside and at the bounds the derivative is 0.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.hardtanh(tp.tensor([-3.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     if min_val > max_val:
         msg = f"hardtanh: min_val {min_val} is larger than max_val {max_val}"
         raise ArgumentValueError(msg)
@@ -147,13 +202,23 @@ def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value
 
 @pointwise(promotion=FLOAT, inplace=True)
 def hardsigmoid(input: Value) -> Value:
-    """`clamp(input / 6 + 1/2, 0, 1)`."""
+    """`clamp(input / 6 + 1/2, 0, 1)`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.hardsigmoid(tp.tensor([-4.0, 0.0, 1.5, 4.0]))
+    tensor([0.0000, 0.5000, 0.7500, 1.0000])
+    """
     return ops.where(input <= -3, 0.0, ops.where(input >= 3, 1.0, input / 6 + 0.5))
 
 
 @pointwise(promotion=FLOAT, inplace=True)
 def hardswish(input: Value) -> Value:
-    """`input * clamp(input / 6 + 1/2, 0, 1)` (Howard et al., MobileNetV3, 2019)."""
+    """`input * clamp(input / 6 + 1/2, 0, 1)` (Howard et al., MobileNetV3, 2019).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.hardswish(tp.tensor([-4.0, -1.0, 2.0, 4.0]))
+    tensor([ 0.0000, -0.3333,  1.6667,  4.0000])
+    """
     low, high = input <= -3, input >= 3
     inner = ops.where(ops.logical_or(low, high), 0, input)
     return ops.where(low, 0.0, ops.where(high, input, inner * (inner / 6 + 0.5)))
@@ -161,19 +226,34 @@ def hardswish(input: Value) -> Value:
 
 @pointwise(inplace=True)
 def relu6(input: Value) -> Value:
-    """`input` inside `[0, 6]`; outside and at the bounds the derivative is 0."""
+    """`input` inside `[0, 6]`; outside and at the bounds the derivative is 0.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.relu6(tp.tensor([-1.0, 0.5, 8.0]))
+    tensor([0.0000, 0.5000, 6.0000])
+    """
     return ops.where(input <= 0, 0, ops.where(input >= 6, 6, input))
 
 
 @pointwise(promotion=FLOAT)
 def softsign(input: Value) -> Value:
-    """`input / (1 + |input|)`."""
+    """`input / (1 + |input|)`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.softsign(tp.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.5000,  0.3333,  0.6667])
+    """
     return input / (1 + ops.abs(input))
 
 
 @pointwise(promotion=FLOAT)
 def tanhshrink(input: Value) -> Value:
-    """`input - tanh(input)`."""
+    """`input - tanh(input)`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.tanhshrink(tp.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.2384,  0.0379,  1.0360])
+    """
     return input - ops.tanh(input)
 
 

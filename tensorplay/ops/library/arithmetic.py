@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 @pointwise(method=True, inplace=True)
 def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
-    """`input + alpha * other`. Of bools: logical or."""
+    """`input + alpha * other`. Of bools: logical or.
+
+    >>> import tensorplay as tp
+    >>> tp.add(tp.tensor([1.0, 2.0]), tp.tensor([10.0, 20.0]), alpha=2)
+    tensor([21., 42.])
+    """
     if input.dtype.kind == "b":
         return ops.logical_or(input, other)
     return input + (other if alpha == 1 else other * alpha)
@@ -32,14 +37,25 @@ def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
 
 @pointwise(method=True, inplace=True)
 def sub(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
-    """`input - alpha * other`."""
+    """`input - alpha * other`.
+
+    >>> import tensorplay as tp
+    >>> tp.sub(tp.tensor([5, 6]), tp.tensor([1, 2]), alpha=2)
+    tensor([3, 2])
+    """
     refuse_bool("subtraction", input, "use ^ or logical_xor")
     return input - (other if alpha == 1 else other * alpha)
 
 
 @pointwise(method=True, inplace=True)
 def mul(input: Scalar, other: Scalar) -> Value:
-    """`input * other`. Of bools: logical and."""
+    """`input * other`. Of bools: logical and.
+
+    >>> import tensorplay as tp
+    >>> tp.mul(tp.tensor([1.0, 2.0]), tp.tensor([[2.0], [3.0]]))
+    tensor([[2., 4.],
+            [3., 6.]])
+    """
     return ops.logical_and(input, other) if input.dtype.kind == "b" else input * other
 
 
@@ -55,6 +71,12 @@ def div(input: Scalar, other: Scalar, *, rounding_mode: str | None = None) -> Va
 
     `rounding_mode="trunc"` or `"floor"` rounds the quotient, and integers stay integers; division of
     integers by zero then gives 0.
+
+    >>> import tensorplay as tp
+    >>> tp.div(tp.tensor([-7, 7]), 2)
+    tensor([-3.5000,  3.5000])
+    >>> tp.div(tp.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
     """
     if rounding_mode is None:
         return input / other
@@ -77,6 +99,10 @@ def floor_divide(input: Scalar, other: Scalar) -> Value:
     """The quotient rounded toward minus infinity, as Python's `//`.
 
     Integer division by zero gives 0.
+
+    >>> import tensorplay as tp
+    >>> tp.floor_divide(tp.tensor([-7, 7]), 2)
+    tensor([-4,  3])
     """
     refuse_bool("floor division", input, "convert with .int()")
     return ops.floordiv(input, other)
@@ -84,14 +110,24 @@ def floor_divide(input: Scalar, other: Scalar) -> Value:
 
 @pointwise(method=True, inplace=True)
 def remainder(input: Scalar, other: Scalar) -> Value:
-    """The remainder with the divisor's sign, as Python's `%`."""
+    """The remainder with the divisor's sign, as Python's `%`.
+
+    >>> import tensorplay as tp
+    >>> tp.remainder(tp.tensor([-3.0, 3.5]), 2)
+    tensor([1.0000, 1.5000])
+    """
     refuse_bool("remainder", input, "convert with .int()")
     return ops.remainder(input, other)
 
 
 @pointwise(method=True, inplace=True)
 def fmod(input: Scalar, other: Scalar) -> Value:
-    """The remainder with the dividend's sign, as C's `fmod`."""
+    """The remainder with the dividend's sign, as C's `fmod`.
+
+    >>> import tensorplay as tp
+    >>> tp.fmod(tp.tensor([-3.0, 3.5]), 2)
+    tensor([-1.0000,  1.5000])
+    """
     refuse_bool("fmod", input, "convert with .int()")
     return ops.fmod(input, other)
 
@@ -101,6 +137,12 @@ def pow(input: Value | Number, exponent: Value | Number) -> Value:  # PyTorch's 
     """`input ** exponent`. Integer powers wrap.
 
     A negative integer exponent of an integer tensor is refused.
+
+    >>> import tensorplay as tp
+    >>> tp.pow(tp.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    >>> tp.pow(2, tp.tensor([1, 2, 3]))
+    tensor([2, 4, 8])
     """
     if isinstance(input, Value) and isinstance(exponent, Value):
         return ops.pow(input, exponent)
@@ -191,26 +233,46 @@ def _unary_samples(low: float, high: float) -> Callable[[], Iterator[Sample]]:
 
 @pointwise(method=True, inplace=True)
 def neg(input: Value) -> Value:
-    """`-input`."""
+    """`-input`.
+
+    >>> import tensorplay as tp
+    >>> -tp.tensor([-2.0, 3.0])
+    tensor([ 2., -3.])
+    """
     refuse_bool("negation", input, "use ~ or logical_not")
     return -input
 
 
 @pointwise(method=True, inplace=True)
 def abs(input: Value) -> Value:  # PyTorch's name
-    """The absolute value; its derivative at 0 is 0."""
+    """The absolute value; its derivative at 0 is 0.
+
+    >>> import tensorplay as tp
+    >>> tp.abs(tp.tensor([-2.0, 0.5]))
+    tensor([2.0000, 0.5000])
+    """
     return input if input.dtype.kind in "bu" else ops.abs(input)
 
 
 @pointwise(method=True, inplace=True)
 def sign(input: Value) -> Value:
-    """-1, 0 or 1; 0 for NaN."""
+    """-1, 0 or 1; 0 for NaN.
+
+    >>> import tensorplay as tp
+    >>> tp.sign(tp.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    """
     return input if input.dtype.kind == "b" else ops.sign(input)
 
 
 @pointwise(method=True, inplace=True)
 def square(input: Value) -> Value:
-    """`input * input`; of bools an integer."""
+    """`input * input`; of bools an integer.
+
+    >>> import tensorplay as tp
+    >>> tp.square(tp.tensor([-2.0, 0.5, 3.0]))
+    tensor([4.0000, 0.2500, 9.0000])
+    """
     return ops.to_dtype(input, dtypes.int64) if input.dtype.kind == "b" else ops.square(input)
 
 
@@ -235,6 +297,12 @@ def round(input: Value, *, decimals: int = 0) -> Value:  # PyTorch's name
     """The nearest integer, halves to even; of a complex number each part.
 
     With `decimals`, the nearest multiple of `10**-decimals`.
+
+    >>> import tensorplay as tp
+    >>> tp.round(tp.tensor([0.5, 1.5, -2.6]))
+    tensor([ 0.,  2., -3.])
+    >>> tp.round(tp.tensor([1.234, 5.678]), decimals=1)
+    tensor([1.2000, 5.7000])
     """
     if not input.dtype.is_differentiable:
         return input
@@ -246,7 +314,12 @@ def round(input: Value, *, decimals: int = 0) -> Value:  # PyTorch's name
 
 @pointwise(method=True, inplace=True)
 def frac(input: Value) -> Value:
-    """The part after the decimal point, with the sign of the number."""
+    """The part after the decimal point, with the sign of the number.
+
+    >>> import tensorplay as tp
+    >>> tp.frac(tp.tensor([1.25, -2.5, 3.0]))
+    tensor([ 0.2500, -0.5000,  0.0000])
+    """
     return input - ops.trunc(input)
 
 
@@ -302,25 +375,45 @@ erfinv = _elementary("erfinv", "The inverse of the error function.", -0.9, 0.9)
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def atan2(input: Value, other: Value) -> Value:
-    """The angle of the point `(other, input)`."""
+    """The angle of the point `(other, input)`.
+
+    >>> import tensorplay as tp
+    >>> tp.atan2(tp.tensor([0.0, 1.0, 1.0]), tp.tensor([-1.0, 0.0, 1.0]))
+    tensor([3.1416, 1.5708, 0.7854])
+    """
     return ops.atan2(input, other)
 
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def hypot(input: Value, other: Value) -> Value:
-    """`sqrt(input**2 + other**2)` without overflow."""
+    """`sqrt(input**2 + other**2)` without overflow.
+
+    >>> import tensorplay as tp
+    >>> tp.hypot(tp.tensor([3.0, 5.0]), tp.tensor([4.0, 12.0]))
+    tensor([ 5., 13.])
+    """
     return ops.hypot(input, other)
 
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def copysign(input: Value, other: Scalar) -> Value:
-    """The magnitude of `input` with the sign of `other`."""
+    """The magnitude of `input` with the sign of `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.copysign(tp.tensor([1.0, -2.0, 3.0]), tp.tensor([-0.0, 1.0, -1.0]))
+    tensor([-1.,  2., -3.])
+    """
     return ops.copysign(input, other)
 
 
 @pointwise(method=True, inplace=True)
 def nextafter(input: Value, other: Value) -> Value:
-    """The next float from `input` toward `other`; the derivative by `input` is 1."""
+    """The next float from `input` toward `other`; the derivative by `input` is 1.
+
+    >>> import tensorplay as tp
+    >>> tp.nextafter(tp.tensor([1.0]), tp.tensor([2.0])) - 1
+    tensor([1.1921e-07])
+    """
     return ops.nextafter(input, other)
 
 
@@ -340,31 +433,58 @@ def _(
 
 @pointwise(method=True)
 def maximum(input: Value, other: Value) -> Value:
-    """The larger of two; NaN wins. Equal operands share the gradient."""
+    """The larger of two; NaN wins. Equal operands share the gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.maximum(tp.tensor([1.0, float("nan")]), tp.tensor([2.0, 3.0]))
+    tensor([2., nan])
+    """
     return ops.maximum(input, other)
 
 
 @pointwise(method=True)
 def minimum(input: Value, other: Value) -> Value:
-    """The smaller of two; NaN wins. Equal operands share the gradient."""
+    """The smaller of two; NaN wins. Equal operands share the gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.minimum(tp.tensor([1.0, float("nan")]), tp.tensor([2.0, 3.0]))
+    tensor([1., nan])
+    """
     return ops.minimum(input, other)
 
 
 @pointwise(method=True)
 def fmax(input: Value, other: Value) -> Value:
-    """The larger of two; a number wins over NaN."""
+    """The larger of two; a number wins over NaN.
+
+    >>> import tensorplay as tp
+    >>> tp.fmax(tp.tensor([1.0, float("nan")]), tp.tensor([2.0, 3.0]))
+    tensor([2., 3.])
+    """
     return ops.logical_or(input, other) if input.dtype.kind == "b" else ops.fmax(input, other)
 
 
 @pointwise(method=True)
 def fmin(input: Value, other: Value) -> Value:
-    """The smaller of two; a number wins over NaN."""
+    """The smaller of two; a number wins over NaN.
+
+    >>> import tensorplay as tp
+    >>> tp.fmin(tp.tensor([1.0, float("nan")]), tp.tensor([2.0, 3.0]))
+    tensor([1., 3.])
+    """
     return ops.logical_and(input, other) if input.dtype.kind == "b" else ops.fmin(input, other)
 
 
 @pointwise(method=True, inplace=True)
 def clamp(input: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
-    """`input` inside `[min, max]`; NaN stays. At the bounds the gradient passes."""
+    """`input` inside `[min, max]`; NaN stays. At the bounds the gradient passes.
+
+    >>> import tensorplay as tp
+    >>> tp.clamp(tp.tensor([-3.0, 0.5, 7.0]), -1, 2)
+    tensor([-1.0000,  0.5000,  2.0000])
+    >>> tp.clamp(tp.tensor([-3, 0, 7]), min=tp.tensor([0, 1, 2]))
+    tensor([0, 1, 7])
+    """
     if min is None and max is None:
         msg = "clamp: give min, max, or both"
         raise ArgumentError(msg)
@@ -385,7 +505,12 @@ def _outside(condition: Value, bound: Value) -> Value:
 
 @pointwise(method=True, inplace=True)
 def lerp(input: Value, end: Value, weight: Scalar) -> Value:
-    """`input + weight * (end - input)`, from the nearer end, so that both ends are exact."""
+    """`input + weight * (end - input)`, from the nearer end, so that both ends are exact.
+
+    >>> import tensorplay as tp
+    >>> tp.lerp(tp.tensor([0.0, 10.0]), tp.tensor([1.0, 20.0]), 0.25)
+    tensor([ 0.2500, 12.5000])
+    """
     near = ops.lt(ops.abs(weight), 0.5)
     step = end - input
     return ops.where(near, input + weight * step, end - step * (1 - weight))
@@ -393,14 +518,24 @@ def lerp(input: Value, end: Value, weight: Scalar) -> Value:
 
 @pointwise(method=True, inplace=True)
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
-    """`input + value * tensor1 * tensor2`."""
+    """`input + value * tensor1 * tensor2`.
+
+    >>> import tensorplay as tp
+    >>> tp.addcmul(tp.tensor([1.0, 2.0]), tp.tensor([3.0, 4.0]), tp.tensor([5.0, 6.0]), value=0.5)
+    tensor([ 8.5000, 14.0000])
+    """
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * value)
 
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
-    """`input + value * tensor1 / tensor2`."""
+    """`input + value * tensor1 / tensor2`.
+
+    >>> import tensorplay as tp
+    >>> tp.addcdiv(tp.tensor([1.0, 2.0]), tp.tensor([3.0, 4.0]), tp.tensor([2.0, 8.0]), value=2)
+    tensor([4., 3.])
+    """
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 

@@ -88,7 +88,12 @@ isfinite = _classification(
 
 @pointwise(method=True, not_differentiable=_TRUTH)
 def signbit(input: Value) -> Value:
-    """Whether the sign bit is set; true for -0.0."""
+    """Whether the sign bit is set; true for -0.0.
+
+    >>> import tensorplay as tp
+    >>> tp.signbit(tp.tensor([-0.0, 0.0, -3.5]))
+    tensor([ True, False,  True])
+    """
     if input.dtype.is_floating_point:
         return ops.signbit(input)
     return ops.ne(input, input) if input.dtype.kind == "b" else ops.lt(input, 0)
@@ -99,25 +104,45 @@ signbit.sample(_classification_samples)
 
 @pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
 def logical_and(input: Mask, other: Mask) -> Value:
-    """Whether both are nonzero."""
+    """Whether both are nonzero.
+
+    >>> import tensorplay as tp
+    >>> tp.logical_and(tp.tensor([0, 2, 3]), tp.tensor([1, 1, 0]))
+    tensor([False,  True, False])
+    """
     return ops.logical_and(input, other)
 
 
 @pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
 def logical_or(input: Mask, other: Mask) -> Value:
-    """Whether one is nonzero."""
+    """Whether one is nonzero.
+
+    >>> import tensorplay as tp
+    >>> tp.logical_or(tp.tensor([0, 2, 0]), tp.tensor([1, 1, 0]))
+    tensor([ True,  True, False])
+    """
     return ops.logical_or(input, other)
 
 
 @pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
 def logical_xor(input: Mask, other: Mask) -> Value:
-    """Whether exactly one is nonzero."""
+    """Whether exactly one is nonzero.
+
+    >>> import tensorplay as tp
+    >>> tp.logical_xor(tp.tensor([0, 2, 3]), tp.tensor([1, 1, 0]))
+    tensor([ True, False,  True])
+    """
     return ops.logical_xor(input, other)
 
 
 @pointwise(method=True, inplace=True, not_differentiable=_TRUTH)
 def logical_not(input: Mask) -> Value:
-    """Whether an element is zero."""
+    """Whether an element is zero.
+
+    >>> import tensorplay as tp
+    >>> tp.logical_not(tp.tensor([0.0, -0.0, 3.5]))
+    tensor([ True,  True, False])
+    """
     return ops.logical_not(input)
 
 
@@ -170,7 +195,14 @@ bitwise_right_shift = _bits("bitwise_right_shift", "rshift", "`input >> other`, 
 
 @pointwise(method=True, inplace=True, not_differentiable=_BITS)
 def bitwise_not(input: Value) -> Value:
-    """All bits turned; logical not of bools."""
+    """All bits turned; logical not of bools.
+
+    >>> import tensorplay as tp
+    >>> tp.bitwise_not(tp.tensor([0, 5, -1]))
+    tensor([-1, -6,  0])
+    >>> ~tp.tensor([True, False])
+    tensor([False,  True])
+    """
     _refuse_floats("bitwise_not", input)
     return ops.logical_not(input) if input.dtype.kind == "b" else ops.bitwise_not(input)
 
@@ -183,7 +215,13 @@ def _bitwise_not_samples() -> Iterator[Sample]:
 
 @pointwise()
 def where(condition: Mask, input: Scalar, other: Scalar) -> Value:
-    """`input` where `condition` holds, else `other`."""
+    """`input` where `condition` holds, else `other`.
+
+    >>> import tensorplay as tp
+    >>> x = tp.tensor([-1.0, 2.0])
+    >>> tp.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
     return ops.where(condition, input, other)
 
 
@@ -196,7 +234,12 @@ def _where_samples() -> Iterator[Sample]:
 
 @composite(method=True, inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
-    """`value`, a number or a 0-d tensor converted to the dtype of `input`, where `mask` holds, else `input`."""
+    """`value`, a number or a 0-d tensor converted to the dtype of `input`, where `mask` holds, else `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.masked_fill(tp.tensor([1.0, 2.0, 3.0]), tp.tensor([True, False, True]), 0)
+    tensor([0., 2., 0.])
+    """
     if mask.dtype is not dtypes.bool_:
         raise DTypeError(
             f"masked_fill: expected a bool mask, found {mask.dtype}; convert it with .bool()"
@@ -228,7 +271,12 @@ def _masked_fill_samples() -> Iterator[Sample]:
 def isclose(
     input: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Value:
-    """Whether `|input - other| <= atol + rtol * |other|`; equal infinities are close."""
+    """Whether `|input - other| <= atol + rtol * |other|`; equal infinities are close.
+
+    >>> import tensorplay as tp
+    >>> tp.isclose(tp.tensor([1.0, 1.0, float("inf")]), tp.tensor([1.000001, 1.1, float("inf")]))
+    tensor([ True, False,  True])
+    """
     for name, limit in (("rtol", rtol), ("atol", atol)):
         if limit < 0:
             raise ArgumentValueError(f"isclose: {name} must not be negative, found {limit}")

@@ -195,13 +195,25 @@ def conj(input: Tensor) -> Tensor:
 
 @composite(method=True)
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: no conjugation is ever pending here."""
+    """The tensor itself: no conjugation is ever pending here.
+
+    >>> import tensorplay as tp
+    >>> x = tp.ones(2)
+    >>> tp.resolve_conj(x) is x
+    True
+    """
     return input
 
 
 @composite(method=True)
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: no negation is ever pending here."""
+    """The tensor itself: no negation is ever pending here.
+
+    >>> import tensorplay as tp
+    >>> x = tp.ones(2)
+    >>> tp.resolve_neg(x) is x
+    True
+    """
     return input
 
 

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 @pointwise(method=True)
 def clone(input: Value) -> Value:
-    """A copy; dense tensors keep their strides."""
+    """A copy; dense tensors keep their strides.
+
+    >>> import tensorplay as tp
+    >>> x = tp.tensor([1.0, 2.0])
+    >>> y = x.clone()
+    >>> _ = y.zero_()
+    >>> x
+    tensor([1., 2.])
+    """
     return input
 
 
@@ -38,6 +46,11 @@ def contiguous(input: Tensor, *, memory_format: object = contiguous_format) -> T
     """The tensor itself where its elements lie in row-major order, else a copy that does.
 
     Another `memory_format` asks for its order: `tensorplay.channels_last` of 4 dimensions.
+
+    >>> import tensorplay as tp
+    >>> x = tp.ones(2, 3).t()
+    >>> x.is_contiguous(), x.contiguous().is_contiguous()
+    (False, True)
     """
     found = checked_format("contiguous", memory_format)
     if found is preserve_format:
@@ -70,7 +83,12 @@ def to_copy(input: Raw, dtype: DType) -> Value:
 def _to(
     input: Tensor, *, dtype: DType | None = None, device: Device | None = None, copy: bool = False
 ) -> Tensor:
-    """The tensor in a dtype and on a device; itself where nothing changes."""
+    """The tensor in a dtype and on a device; itself where nothing changes.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).to(tp.float64)
+    tensor([1., 2.], dtype=tensorplay.float64)
+    """
     if device is not None and device != input.device:
         return _moved(input, dtype or input.dtype, device)
     if dtype is None or dtype is input.dtype:
@@ -118,7 +136,12 @@ for _name, _dtype in (
 
 @composite(method=True, public=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Converted to the dtype of `other`."""
+    """Converted to the dtype of `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).type_as(tp.ones(1))
+    tensor([1., 2.])
+    """
     return input.to(other.dtype)
 
 

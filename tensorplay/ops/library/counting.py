@@ -103,6 +103,12 @@ def searchsorted(
     sequence serves an input of any shape, another one must agree with it in all dimensions but the
     last. `sorter` holds the places that sort an unsorted sequence, as `argsort` gives them. Both
     have one dtype (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.searchsorted(tp.tensor([1, 3, 5]), tp.tensor([0, 3, 9]))
+    tensor([0, 1, 3])
+    >>> tp.searchsorted(tp.tensor([1, 3, 5]), tp.tensor([0, 3, 9]), right=True)
+    tensor([0, 2, 3])
     """
     if side not in {None, "left", "right"}:
         raise ArgumentValueError(f"searchsorted: side must be 'left' or 'right', found {side!r}")
@@ -121,6 +127,10 @@ def bucketize(
     """The number of the bucket between 1-d ascending `boundaries` in which each element lies (int64, or int32).
 
     A bucket holds its upper boundary, with `right` its lower one.
+
+    >>> import tensorplay as tp
+    >>> tp.bucketize(tp.tensor([0.5, 1.0, 9.0]), tp.tensor([0.0, 1.0, 2.0]))
+    tensor([1, 1, 3])
     """
     if boundaries.ndim != 1:
         raise ShapeError(f"bucketize: expected 1-d boundaries, found shape {boundaries.shape}")
@@ -134,6 +144,10 @@ def isin(
     """Whether each element is among `test_elements` (bool, of the shape of `elements`); NaN never is.
 
     `invert` asks for the contrary; `assume_unique` changes nothing.
+
+    >>> import tensorplay as tp
+    >>> tp.isin(tp.tensor([1, 2, 3]), tp.tensor([2, 3]))
+    tensor([False,  True,  True])
     """
     del assume_unique
     dtype = result_type([elements.dtype, test_elements.dtype])
@@ -171,6 +185,10 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
 
     int64; with `weights` their sums (float32 for float32, else float64). At least `minlength`
     entries. Raises `DTypeError`, `ShapeError` and, for negative numbers, `ArgumentValueError`.
+
+    >>> import tensorplay as tp
+    >>> tp.bincount(tp.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
     """
     if dtype_of(input).kind not in "iu":
         raise DTypeError(f"bincount: expected integers, found {dtype_of(input)}")
@@ -204,6 +222,10 @@ def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Ar
     Elements outside and NaN do not count. Where `min` equals `max` the least and the largest element
     are taken, and one less and more where those are equal too. Raises `DTypeError`, and
     `ArgumentValueError` for a range that is not finite.
+
+    >>> import tensorplay as tp
+    >>> tp.histc(tp.tensor([1.0, 2.0, 1.5, 4.0]), bins=3, min=1, max=4)
+    tensor([2., 1., 1.])
     """
     meta = _histc_meta(input, bins, min, max)
     x = convert(input, dtype=float64).reshape(-1)
@@ -290,6 +312,12 @@ def unique(
 
     `return_inverse` adds where each element stands among them (int64), `return_counts` how often
     each occurs. Every NaN is different from every other. The size of the result depends on data.
+
+    >>> import tensorplay as tp
+    >>> tp.unique(tp.tensor([3, 1, 3, 2]))
+    tensor([1, 2, 3])
+    >>> tp.unique(tp.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
     """
     del sorted
     values, inverse, counts = tp.unique_parts(input, dim)

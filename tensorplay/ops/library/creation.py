@@ -49,7 +49,13 @@ def full(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Value:
-    """A tensor of one number; its dtype is the number's unless given."""
+    """A tensor of one number; its dtype is the number's unless given.
+
+    >>> import tensorplay as tp
+    >>> tp.full((2, 3), 7.0)
+    tensor([[7., 7., 7.],
+            [7., 7., 7.]])
+    """
     return fill_value
 
 
@@ -60,14 +66,26 @@ def _number(value: float, dtype: DType) -> Number:
 
 @composite(factory=True)
 def zeros(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-    """A tensor of zeros, of the default dtype unless given."""
+    """A tensor of zeros, of the default dtype unless given.
+
+    >>> import tensorplay as tp
+    >>> tp.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     found = dtype or dtypes.get_default_dtype()
     return door.call(full, (size, _number(0.0, found), found, device))
 
 
 @composite(factory=True)
 def ones(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-    """A tensor of ones, of the default dtype unless given."""
+    """A tensor of ones, of the default dtype unless given.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(2, 3)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     found = dtype or dtypes.get_default_dtype()
     return door.call(full, (size, _number(1.0, found), found, device))
 
@@ -92,7 +110,12 @@ def filled_like(input: Raw, fill_value: Scalar, dtype: DType | None = None) -> V
 def full_like(
     input: Tensor, fill_value: Number, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """A tensor of one number, with the shape, dtype and order of dimensions of `input`."""
+    """A tensor of one number, with the shape, dtype and order of dimensions of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.full_like(tp.tensor([1.0, 2.0]), 7)
+    tensor([7., 7.])
+    """
     found = dtype or input.dtype
     if device is None and _like_strides(input):
         return filled_like(input, fill_value, found)
@@ -103,13 +126,23 @@ def full_like(
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Zeros with the shape, dtype and order of dimensions of `input`."""
+    """Zeros with the shape, dtype and order of dimensions of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.zeros_like(tp.tensor([1, 2]), dtype=tp.float32)
+    tensor([0., 0.])
+    """
     return full_like(input, _number(0.0, dtype or input.dtype), dtype=dtype, device=device)
 
 
 @composite(factory=True)
 def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-    """Ones with the shape, dtype and order of dimensions of `input`."""
+    """Ones with the shape, dtype and order of dimensions of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.ones_like(tp.tensor([1, 2]))
+    tensor([1, 1])
+    """
     return full_like(input, _number(1.0, dtype or input.dtype), dtype=dtype, device=device)
 
 
@@ -117,7 +150,12 @@ def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device | Non
 def new_zeros(
     input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Zeros of the tensor's dtype."""
+    """Zeros of the tensor's dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).new_zeros((3,))
+    tensor([0, 0, 0])
+    """
     return zeros(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
@@ -125,7 +163,12 @@ def new_zeros(
 def new_ones(
     input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Ones of the tensor's dtype."""
+    """Ones of the tensor's dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).new_ones((3,))
+    tensor([1, 1, 1])
+    """
     return ones(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
@@ -138,7 +181,13 @@ def new_full(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Tensor:
-    """One number, of the tensor's dtype."""
+    """One number, of the tensor's dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).new_full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     return full(size, fill_value, dtype=dtype or input.dtype, device=device or input.device)
 
 
@@ -146,7 +195,12 @@ def new_full(
 def new_empty(
     input: Tensor, size: Sizes, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Uninitialized, of the tensor's dtype."""
+    """Uninitialized, of the tensor's dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(3).new_empty((2, 2)).shape
+    (2, 2)
+    """
     return empty(size, dtype=dtype or input.dtype, device=device or input.device)
 
 
@@ -158,7 +212,12 @@ def _empty_meta(size: Sequence[int], dtype: DType | None, device: Device | None)
 
 @structured(meta=_empty_meta, factory=True, not_differentiable=_MADE)
 def empty(size: Sizes, *, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """A tensor whose elements are whatever the memory holds."""
+    """A tensor whose elements are whatever the memory holds.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(2, 3).shape
+    (2, 3)
+    """
     meta = _empty_meta(size, dtype, device)
     return _C.empty(meta.shape, meta.dtype)
 
@@ -167,7 +226,12 @@ def empty(size: Sizes, *, dtype: DType | None = None, device: Device | None = No
 def empty_like(
     input: Tensor, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Uninitialized, with the shape, dtype and order of dimensions of `input`."""
+    """Uninitialized, with the shape, dtype and order of dimensions of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.empty_like(tp.ones(2, 3)).shape
+    (2, 3)
+    """
     if device is None and _like_strides(input):
         return filled_like(input, 0, dtype or input.dtype)
     return empty(input.shape, dtype=dtype or input.dtype, device=device or input.device)
@@ -216,6 +280,12 @@ def arange(
     """The numbers from `start` (default 0) to `end`, without it, `step` apart.
 
     Int64 where all are integers.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(5)
+    tensor([0, 1, 2, 3, 4])
+    >>> tp.arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     first, last = (0, start) if end is None else (start, end)
     found = dtype
@@ -239,6 +309,10 @@ def linspace(
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Computed from the nearer end.
+
+    >>> import tensorplay as tp
+    >>> tp.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     place = ops.to_dtype(index[0], dtypes.float64)
     if steps == 1:
@@ -269,7 +343,13 @@ def eye(
     device: Device | None = None,
     index: Index,
 ) -> Value:
-    """The identity matrix."""
+    """The identity matrix.
+
+    >>> import tensorplay as tp
+    >>> tp.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     return ops.eq(index[0], index[1])
 
 
@@ -278,14 +358,28 @@ def eye(
 
 @pointwise(method=True, inplace=True)
 def tril(input: Value, diagonal: int = 0, *, index: Index) -> Value:
-    """The lower triangle of the last two dimensions, zeros above it."""
+    """The lower triangle of the last two dimensions, zeros above it.
+
+    >>> import tensorplay as tp
+    >>> tp.tril(tp.ones(3, 3))
+    tensor([[1., 0., 0.],
+            [1., 1., 0.],
+            [1., 1., 1.]])
+    """
     _check_matrix("tril", index)
     return ops.where(ops.le(index[-1] - index[-2], diagonal), input, 0)
 
 
 @pointwise(method=True, inplace=True)
 def triu(input: Value, diagonal: int = 0, *, index: Index) -> Value:
-    """The upper triangle of the last two dimensions, zeros below it."""
+    """The upper triangle of the last two dimensions, zeros below it.
+
+    >>> import tensorplay as tp
+    >>> tp.triu(tp.ones(3, 3), 1)
+    tensor([[0., 1., 1.],
+            [0., 0., 1.],
+            [0., 0., 0.]])
+    """
     _check_matrix("triu", index)
     return ops.where(ops.ge(index[-1] - index[-2], diagonal), input, 0)
 

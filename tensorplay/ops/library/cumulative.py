@@ -50,6 +50,10 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
     Of bools and integers: int64, unless `dtype` says otherwise. Half types multiply in float32 and
     round once.
+
+    >>> import tensorplay as tp
+    >>> tp.cumprod(tp.tensor([1, 2, 3, 4]), 0)
+    tensor([ 1,  2,  6, 24])
     """
     place = layout.normalize_dim("cumprod", dim, input.ndim)
     result = dtype or (int64 if input.dtype.kind in "biu" else input.dtype)
@@ -65,6 +69,10 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
     Nothing overflows. Half types are computed in float32 and round once. Only floating-point and
     complex tensors (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.logcumsumexp(tp.tensor([0.0, 0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931, 1.0986])
     """
     place = layout.normalize_dim("logcumsumexp", dim, input.ndim)
     if not input.dtype.is_differentiable:
@@ -120,6 +128,10 @@ def cummax(input: Tensor, dim: int) -> Any:  # noqa: ANN401  # values and indice
     """`(values, indices)`: the largest element up to each place along `dim`, and where it stands (int64).
 
     The last of equal ones; from a NaN on, NaN. Complex tensors are refused (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.cummax(tp.tensor([1.0, 3.0, 2.0]), 0)
+    ValuesIndices(values=tensor([1., 3., 3.]), indices=tensor([0, 1, 1]))
     """
     return _running(input, dim, largest=True)
 
@@ -129,6 +141,10 @@ def cummin(input: Tensor, dim: int) -> Any:  # noqa: ANN401  # values and indice
     """`(values, indices)`: the least element up to each place along `dim`, and where it stands (int64).
 
     The last of equal ones; from a NaN on, NaN. Complex tensors are refused (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.cummin(tp.tensor([3.0, 1.0, 2.0]), 0)
+    ValuesIndices(values=tensor([3., 1., 1.]), indices=tensor([0, 1, 1]))
     """
     return _running(input, dim, largest=False)
 

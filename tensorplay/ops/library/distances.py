@@ -35,6 +35,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
     p ≥ 0; 0 counts different elements, inf is the largest difference. Batch sizes broadcast. Differences
     are formed, whatever `compute_mode` allows, so that near rows have exact distances.
+
+    >>> import tensorplay as tp
+    >>> tp.cdist(tp.tensor([[0.0, 0.0]]), tp.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
     """
     if compute_mode not in _MODES:
         raise ArgumentValueError(

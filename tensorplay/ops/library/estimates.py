@@ -51,6 +51,11 @@ def cov(
     A vector is one variable, and its result 0-d. Divided by the number of observations less
     `correction`, at least 0. `fweights` says how often each observation counts, `aweights` how much;
     they are not negative (`ArgumentValueError`). Bools and more than two dimensions are refused.
+
+    >>> import tensorplay as tp
+    >>> tp.cov(tp.tensor([[1.0, 2.0, 3.0], [3.0, 1.0, -1.0]]))
+    tensor([[ 1., -2.],
+            [-2.,  4.]])
     """
     if input.ndim > 2:
         raise ShapeError(f"cov: expected at most two dimensions, found shape {tuple(input.shape)}")
@@ -90,6 +95,11 @@ def corrcoef(input: Tensor) -> Tensor:
     """The coefficients of correlation of variables, a row each, whose observations are the columns.
 
     A vector is one variable, and its result 0-d. Values are held inside of [-1, 1].
+
+    >>> import tensorplay as tp
+    >>> tp.corrcoef(tp.tensor([[1.0, 2.0, 3.0], [3.0, 1.0, -1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     if input.ndim > 2:
         raise ShapeError(
@@ -204,6 +214,11 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """`input` with the slices along `dim` whose p-norm is larger than `maxnorm` scaled down to it.
 
     At least two dimensions, a positive `p` and a `maxnorm` that is not negative are expected.
+
+    >>> import tensorplay as tp
+    >>> tp.renorm(tp.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
     """
     place = layout.normalize_dim("renorm", dim, input.ndim)
     if input.ndim < 2:

@@ -115,7 +115,13 @@ def _gather_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather:
 
 @index(meta=_gather_meta, form=_gather_form, method=True, batching=along("dim"))
 def gather(input: Array, dim: int, index: Array) -> Array:
-    """Read along `dim` at the places that `index` holds; the result has the index's shape."""
+    """Read along `dim` at the places that `index` holds; the result has the index's shape.
+
+    >>> import tensorplay as tp
+    >>> tp.gather(tp.tensor([[1, 2], [3, 4]]), 1, tp.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
     dim = _check_along("gather", input, dim, index)
     places = index.reshape(index.shape or (1,)) if input.ndim else index
     return np.array(input[_grid("gather", input.shape, dim, places)]).reshape(index.shape)
@@ -172,6 +178,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """Like `gather`, the other dimensions broadcast; without `dim` both are taken as 1-d.
 
     Negative places count from the end.
+
+    >>> import tensorplay as tp
+    >>> x = tp.tensor([[30, 10, 20], [5, 6, 4]])
+    >>> tp.take_along_dim(x, x.argsort(1), 1)
+    tensor([[10, 20, 30],
+            [ 4,  5,  6]])
     """
     if dim is None:
         return gather(input.reshape(-1), 0, _wrapped(indices.reshape(-1), input.numel()))
@@ -320,7 +332,12 @@ def _() -> Iterator[Sample]:
     batching=along("dim"),
 )
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """Add the elements of `src` along `dim` at the places that `index` holds, all that meet in one place."""
+    """Add the elements of `src` along `dim` at the places that `index` holds, all that meet in one place.
+
+    >>> import tensorplay as tp
+    >>> tp.scatter_add(tp.zeros(3), 0, tp.tensor([0, 2, 2]), tp.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 5.])
+    """
     return _scattered("scatter_add", input, dim, index, src, add=True)
 
 
@@ -388,7 +405,13 @@ def _index_select_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather
 
 @index(meta=_index_select_meta, form=_index_select_form, method=True)
 def index_select(input: Array, dim: int, index: Array) -> Array:
-    """Select whole slices along `dim`, as often and in the order that the 1-d `index` says."""
+    """Select whole slices along `dim`, as often and in the order that the 1-d `index` says.
+
+    >>> import tensorplay as tp
+    >>> tp.index_select(tp.tensor([[1, 2, 3], [4, 5, 6]]), 1, tp.tensor([2, 0]))
+    tensor([[3, 1],
+            [6, 4]])
+    """
     dim = _check_select(input, dim, index)
     size = input.shape[dim] if input.ndim else 1
     places = in_range("index_select", index.reshape(-1), size)
@@ -439,7 +462,12 @@ def _() -> Iterator[Sample]:
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1
 ) -> Tensor:
-    """Add `alpha` times the slices of `source` to the slices of `input` that the 1-d `index` names."""
+    """Add `alpha` times the slices of `source` to the slices of `input` that the 1-d `index` names.
+
+    >>> import tensorplay as tp
+    >>> tp.index_add(tp.zeros(3), 0, tp.tensor([0, 2, 2]), tp.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 5.])
+    """
     dim = layout.normalize_dim("index_add", dim, input.ndim)
     if index.ndim > 1 or source.shape != _replaced(input.shape, dim, index.numel()):
         raise ShapeError(

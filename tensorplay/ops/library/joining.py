@@ -91,6 +91,15 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     1-d tensors without elements are left out, whatever the rank of the others.
+
+    >>> import tensorplay as tp
+    >>> tp.cat((tp.tensor([[1, 2]]), tp.tensor([[3, 4], [5, 6]])))
+    tensor([[1, 2],
+            [3, 4],
+            [5, 6]])
+    >>> tp.cat((tp.ones(2, 1), tp.zeros(2, 2)), 1)
+    tensor([[1., 0., 0.],
+            [1., 0., 0.]])
     """
     metas = [TensorMeta(each.shape, dtype_of(each)) for each in tensors]
     meta = _cat_meta(metas, dim)
@@ -148,7 +157,13 @@ def _() -> Iterator[Sample]:
 
 @composite()
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new dimension."""
+    """Join tensors of one shape along a new dimension.
+
+    >>> import tensorplay as tp
+    >>> tp.stack((tp.tensor([1, 2]), tp.tensor([3, 4])), 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if not tensors:
         raise ArgumentError("stack: expected at least one tensor, got none")
     shape = tensors[0].shape

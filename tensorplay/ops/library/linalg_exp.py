@@ -46,6 +46,11 @@ def matrix_exp(input: Array) -> Array:
     By scaling and squaring with Padé approximants (A. Al-Mohy and N. Higham, 2009, as in SciPy).
     Its derivative in the direction E is the upper right block of exp([[A, E], [0, A]]) (N. Higham,
     Functions of Matrices, 2008, theorem 3.6); the gradient is that derivative at Aᵀ.
+
+    >>> import tensorplay as tp
+    >>> tp.matrix_exp(tp.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
     """
     check_square("matrix_exp", input)
     if not input.size:

@@ -63,6 +63,11 @@ def geqrf(input: Tensor) -> Any:  # noqa: ANN401  # a named tuple
     """`(a, tau)`: LAPACK's form of A = Q R of matrices (..., M, N), as `householder_product` and `ormqr` take it.
 
     R stands on and above the diagonal of a, the vectors below it.
+
+    >>> import tensorplay as tp
+    >>> tp.geqrf(tp.tensor([[3.0, 1.0], [4.0, 2.0]])).a
+    tensor([[-5.0000, -2.2000],
+            [ 0.5000,  0.4000]])
     """
     return Reflectors(*geqrf_parts(input))
 
@@ -116,7 +121,14 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
 
 @composite(method=True)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """`linalg.householder_product` under LAPACK's name."""
+    """`linalg.householder_product` under LAPACK's name.
+
+    >>> import tensorplay as tp
+    >>> a, tau = tp.geqrf(tp.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> tp.orgqr(a, tau)
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
+    """
     return linalg_householder_product(input, input2)
 
 
@@ -127,6 +139,12 @@ def ormqr(
     """Q C, or C Q without `left`, with `transpose` of the adjoint of Q: Q (..., M, M) of `geqrf`'s `input`, `input2`.
 
     `input3` is C. Q is not formed.
+
+    >>> import tensorplay as tp
+    >>> a, tau = tp.geqrf(tp.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> tp.ormqr(a, tau, tp.eye(2))
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
     """
     _check("ormqr", input, input2)
     _, rows, columns = check_matrix("ormqr", input3)

@@ -101,7 +101,13 @@ linalg_inv.sample(_square_samples)
 
 @composite(method=True)
 def inverse(input: Tensor) -> Tensor:
-    """The inverse of square matrices (..., N, N): `linalg.inv` under its older name."""
+    """The inverse of square matrices (..., N, N): `linalg.inv` under its older name.
+
+    >>> import tensorplay as tp
+    >>> tp.inverse(tp.tensor([[2.0, 0.0], [1.0, 4.0]]))
+    tensor([[ 0.5000,  0.0000],
+            [-0.1250,  0.2500]])
+    """
     return linalg_inv(input)
 
 
@@ -122,6 +128,10 @@ def det(input: Array) -> Array:
 
     d det A = ⟨cof A, dA⟩, the matrix of cofactors (Jacobi's formula; Giles 2008, 2.2.4), which
     exists for singular matrices too. Second derivatives need A⁻¹ and refuse singular matrices.
+
+    >>> import tensorplay as tp
+    >>> tp.det(tp.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(-2.)
     """
     check_square("det", input)
     return dense(lapack("det", np.linalg.det, input), input.dtype)
@@ -259,7 +269,12 @@ slogdet.sample(_square_samples)
 
 @composite(method=True)
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants of square matrices (..., N, N): NaN where a real one is negative."""
+    """The logarithm of the determinants of square matrices (..., N, N): NaN where a real one is negative.
+
+    >>> import tensorplay as tp
+    >>> tp.logdet(tp.tensor([[2.0, 0.0], [0.0, 3.0]]))
+    tensor(1.7918)
+    """
     sign, logabsdet = slogdet(input)
     if sign.dtype.is_complex:
         return sign.log() + logabsdet

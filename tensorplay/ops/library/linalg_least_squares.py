@@ -140,7 +140,12 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """`linalg.pinv` under its older name; singular values up to `rcond` · the largest count as zero."""
+    """`linalg.pinv` under its older name; singular values up to `rcond` · the largest count as zero.
+
+    >>> import tensorplay as tp
+    >>> tp.pinverse(tp.tensor([[1.0], [0.0], [1.0]]))
+    tensor([[0.5000, 0.0000, 0.5000]])
+    """
     return linalg_pinv(input, rtol=rcond)
 
 

@@ -264,7 +264,15 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: ANN401  # a nam
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:  # noqa: ANN401  # a named tuple
-    """`(P, L, U)` from `lu_factor`'s results; what is not asked for is an empty tensor."""
+    """`(P, L, U)` from `lu_factor`'s results; what is not asked for is an empty tensor.
+
+    >>> import tensorplay as tp
+    >>> LU, pivots = tp.linalg.lu_factor(tp.tensor([[1.0, 2.0], [2.0, 1.0]]))
+    >>> P, L, U = tp.lu_unpack(LU, pivots)
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [2., 1.]])
+    """
     _, rows, columns = check_matrix("lu_unpack", LU_data)
     rank = min(rows, columns)
     nothing = tp.zeros((0,), dtype=LU_data.dtype)
@@ -331,7 +339,14 @@ _adjoint = adjoint  # linalg_lu_solve has a parameter of that name
 
 @composite(method=True)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """`linalg.lu_solve` with the right side first."""
+    """`linalg.lu_solve` with the right side first.
+
+    >>> import tensorplay as tp
+    >>> LU, pivots = tp.linalg.lu_factor(tp.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    >>> tp.lu_solve(tp.tensor([[3.0], [4.0]]), LU, pivots)
+    tensor([[1.],
+            [1.]])
+    """
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 

@@ -259,6 +259,12 @@ def norm(
 
     With `p="nuc"`, the sum of the singular values of matrices in two dimensions. `linalg.norm`,
     `linalg.vector_norm` and `linalg.matrix_norm` say more exactly what is meant.
+
+    >>> import tensorplay as tp
+    >>> tp.norm(tp.tensor([3.0, 4.0]))
+    tensor(5.)
+    >>> tp.norm(tp.tensor([[3.0, 4.0], [5.0, 12.0]]), dim=1)
+    tensor([ 5., 13.])
     """
     if p == "nuc":
         return linalg_matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)

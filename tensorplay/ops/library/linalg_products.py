@@ -66,6 +66,12 @@ def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Tensor:
 
     `dims` is a count (the last of `a`, the first of `b`) or a pair of lists of dimensions, of equal
     sizes pairwise or 1. One matrix product computes it.
+
+    >>> import tensorplay as tp
+    >>> tp.tensordot(tp.tensor([[1, 2], [3, 4]]), tp.tensor([[1, 0], [0, 1]]), 2)
+    tensor(5)
+    >>> tp.tensordot(tp.ones(2, 3, 4), tp.ones(4, 3, 5), ([1, 2], [1, 0])).shape
+    (2, 5)
     """
     left, right = _contraction(a, b, dims)
     stretched = [(i, k) for i, k in zip(left, right, strict=True) if 1 in {a.shape[i], b.shape[k]}]
@@ -106,6 +112,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions, (..., N) with (***, N) to (..., ***).
 
     A 0-d tensor multiplies the other.
+
+    >>> import tensorplay as tp
+    >>> tp.inner(tp.tensor([1, 2, 3]), tp.tensor([[1, 1, 1], [0, 2, 0]]))
+    tensor([6, 4])
     """
     if not input.ndim or not other.ndim:
         return input * other
@@ -125,7 +135,14 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of products of two vectors of real numbers; the first conjugated, where complex."""
+    """The sum of products of two vectors of real numbers; the first conjugated, where complex.
+
+    >>> import tensorplay as tp
+    >>> tp.vdot(tp.tensor([1.0, 2.0]), tp.tensor([3.0, 4.0]))
+    tensor(11.)
+    >>> tp.vdot(tp.tensor([1j]), tp.tensor([1j]))
+    tensor(1.+0.j)
+    """
     if input.ndim != 1 or other.ndim != 1:
         msg = f"vdot: expected two vectors, found {input.ndim}-d and {other.ndim}-d"
         raise ShapeError(msg)
@@ -144,6 +161,11 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of `input` times all of `other`, laid out in blocks.
 
     Sizes multiply; the tensor of fewer dimensions gets leading ones.
+
+    >>> import tensorplay as tp
+    >>> tp.kron(tp.tensor([[1, 2]]), tp.tensor([[1, 0], [0, 1]]))
+    tensor([[1, 0, 2, 0],
+            [0, 1, 0, 2]])
     """
     ndim = max(input.ndim, other.ndim)
     left = (1,) * (ndim - input.ndim) + tuple(input.shape)
@@ -186,7 +208,12 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross products of vectors of three along `dim`, by default the first dimension of size 3."""
+    """The cross products of vectors of three along `dim`, by default the first dimension of size 3.
+
+    >>> import tensorplay as tp
+    >>> tp.cross(tp.tensor([1.0, 0.0, 0.0]), tp.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
     if dim is not None:
         return linalg_cross(input, other, dim=dim)
     for place, size in enumerate(input.shape):
@@ -265,6 +292,11 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """Square matrices (..., N, N) times themselves: `n` factors, of the inverse where `n` is negative.
 
     By repeated squaring. Integers are accepted for `n >= 0`.
+
+    >>> import tensorplay as tp
+    >>> tp.matrix_power(tp.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
     """
     if input.ndim < 2 or input.shape[-1] != input.shape[-2] or n < 0:
         check_square("matrix_power", input)
@@ -325,7 +357,12 @@ def _scaled(
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts, and is ignored at beta = 0."""
+    """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts, and is ignored at beta = 0.
+
+    >>> import tensorplay as tp
+    >>> tp.addmm(tp.ones(2), tp.tensor([[1.0, 2.0]]), tp.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[ 8., 11.]])
+    """
     return _scaled("addmm", (2, 2), input, mat1, mat2, beta, alpha)
 
 
@@ -333,7 +370,12 @@ def addmm(
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    """`beta * input + alpha * (mat @ vec)`; `input` broadcasts, and is ignored at beta = 0."""
+    """`beta * input + alpha * (mat @ vec)`; `input` broadcasts, and is ignored at beta = 0.
+
+    >>> import tensorplay as tp
+    >>> tp.addmv(tp.tensor([1.0, 1.0]), tp.tensor([[1.0, 2.0], [3.0, 4.0]]), tp.tensor([1.0, 1.0]))
+    tensor([4., 8.])
+    """
     return _scaled("addmv", (2, 1), input, mat, vec, beta, alpha)
 
 
@@ -344,6 +386,10 @@ def baddbmm(
     """`beta * input + alpha * (batch1 @ batch2)` for batches (B, N, M) and (B, M, P).
 
     `input` broadcasts, and is ignored at beta = 0.
+
+    >>> import tensorplay as tp
+    >>> tp.baddbmm(tp.ones(1), tp.tensor([[[1.0, 2.0]]]), tp.tensor([[[3.0], [4.0]]]))
+    tensor([[[12.]]])
     """
     return _scaled("baddbmm", (3, 3), input, batch1, batch2, beta, alpha)
 
@@ -355,6 +401,10 @@ def addbmm(
     """`beta * input + alpha * Σ_b batch1[b] @ batch2[b]` for batches (B, N, M) and (B, M, P).
 
     `input` broadcasts, and is ignored at beta = 0.
+
+    >>> import tensorplay as tp
+    >>> tp.addbmm(tp.zeros(1), tp.ones(3, 1, 2), tp.ones(3, 2, 1))
+    tensor([[6.]])
     """
     if (batch1.ndim, batch2.ndim) != (3, 3) or batch1.shape[0] != batch2.shape[0]:
         msg = (
@@ -370,7 +420,13 @@ def addbmm(
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and is ignored at beta = 0."""
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and is ignored at beta = 0.
+
+    >>> import tensorplay as tp
+    >>> tp.addr(tp.zeros(2, 3), tp.tensor([1.0, 2.0]), tp.tensor([3.0, 4.0, 5.0]))
+    tensor([[ 3.,  4.,  5.],
+            [ 6.,  8., 10.]])
+    """
     if (vec1.ndim, vec2.ndim) != (1, 1):
         msg = (
             f"addr: expected two vectors, found shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}"
@@ -430,7 +486,12 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix; of integers int64."""
+    """The sum of the diagonal of a matrix; of integers int64.
+
+    >>> import tensorplay as tp
+    >>> tp.trace(tp.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     if input.ndim != 2:
         msg = f"trace: expected a matrix, found shape {tuple(input.shape)}"
         raise ShapeError(msg)
@@ -450,6 +511,14 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """Matrices, in the dimensions `dim1` and `dim2` of the result, with the last dimension on a diagonal.
 
     Positive offsets lie above the main diagonal, negative ones below; the rest is zero.
+
+    >>> import tensorplay as tp
+    >>> tp.diag_embed(tp.tensor([[1, 2], [3, 4]]))
+    tensor([[[1, 0],
+             [0, 2]],
+
+            [[3, 0],
+             [0, 4]]])
     """
     if not input.ndim:
         raise ShapeError("diag_embed: expected at least one dimension, found a 0-d tensor")
@@ -477,7 +546,15 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector on a diagonal of a new square matrix, or a copy of a diagonal of a matrix."""
+    """A vector on a diagonal of a new square matrix, or a copy of a diagonal of a matrix.
+
+    >>> import tensorplay as tp
+    >>> tp.diag(tp.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    >>> tp.diag(tp.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
@@ -526,7 +603,14 @@ def _() -> Iterator[Sample]:
 
 @composite()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers N - 1 to 0 of each element of a vector (M,), (M, N); `increasing`, 0 to N - 1."""
+    """The powers N - 1 to 0 of each element of a vector (M,), (M, N); `increasing`, 0 to N - 1.
+
+    >>> import tensorplay as tp
+    >>> tp.vander(tp.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     if x.ndim != 1:
         msg = f"vander: expected a vector, found shape {tuple(x.shape)}"
         raise ShapeError(msg)

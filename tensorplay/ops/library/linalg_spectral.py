@@ -488,6 +488,10 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:  # no
     """`(U, S, V)` with input = U diag(S) Vᴴ: `linalg.svd`, with V; `some` asks for the reduced matrices.
 
     Without `compute_uv`, U and V are zeros.
+
+    >>> import tensorplay as tp
+    >>> tp.svd(tp.tensor([[0.0, 2.0], [3.0, 0.0]])).S
+    tensor([3., 2.])
     """
     if not compute_uv:
         S = linalg_svdvals(input)
@@ -499,7 +503,14 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:  # no
 
 @composite(method=True)
 def qr(input: Tensor, some: bool = True) -> Any:  # noqa: ANN401  # a named tuple
-    """`(Q, R)` of `linalg.qr`, reduced where `some`, else complete."""
+    """`(Q, R)` of `linalg.qr`, reduced where `some`, else complete.
+
+    >>> import tensorplay as tp
+    >>> x = tp.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> q, r = tp.qr(x)
+    >>> tp.allclose(q @ r, x)
+    True
+    """
     return linalg_qr(input, "reduced" if some else "complete")
 
 

@@ -124,7 +124,13 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """The outer product of two vectors, `outer` under BLAS's name."""
+    """The outer product of two vectors, `outer` under BLAS's name.
+
+    >>> import tensorplay as tp
+    >>> tp.ger(tp.tensor([1, 2]), tp.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
     return tp.outer(input, vec2)
 
 
@@ -144,6 +150,11 @@ def triangular_solve(
     """`(solution, cloned_coefficient)`: `linalg.solve_triangular` with the right side first; `transpose` solves with Aᵀ.
 
     Needs SciPy.
+
+    >>> import tensorplay as tp
+    >>> tp.triangular_solve(tp.tensor([[3.0], [4.0]]), tp.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+    tensor([[1.],
+            [2.]])
     """
     if transpose:
         found = solve_triangle(A.transpose(-2, -1), input, not upper, unitriangular)

@@ -54,6 +54,12 @@ def matmul(input: Array, other: Array) -> Array:
     """The matrix product; vectors count as a row (left) or a column (right), leading dimensions broadcast.
 
     Half types multiply in float32 and round once.
+
+    >>> import tensorplay as tp
+    >>> tp.matmul(tp.tensor([[1, 2], [3, 4]]), tp.tensor([1, 1]))
+    tensor([3, 7])
+    >>> (tp.ones(5, 2, 3) @ tp.ones(3, 4)).shape
+    (5, 2, 4)
     """
     if input.dtype != other.dtype:
         names = [dtypes.from_numpy_dtype(each.dtype) for each in (input, other)]
@@ -203,7 +209,13 @@ dot = _product("dot", (1, 1), "The inner product of two vectors.")
 
 @composite(method=True)
 def outer(input: Tensor, other: Tensor) -> Tensor:
-    """The outer product of two vectors."""
+    """The outer product of two vectors.
+
+    >>> import tensorplay as tp
+    >>> tp.outer(tp.tensor([1, 2]), tp.tensor([3, 4, 5]))
+    tensor([[ 3,  4,  5],
+            [ 6,  8, 10]])
+    """
     return input.unsqueeze(-1) * other
 
 
@@ -214,7 +226,12 @@ def _outer_samples() -> Iterator[Sample]:
 
 @composite()
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
+    """`input @ weight.T + bias`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.linear(tp.tensor([1.0, 2.0]), tp.tensor([[1.0, 1.0], [0.0, 3.0]]), tp.tensor([0.5, 0.0]))
+    tensor([3.5000, 6.0000])
+    """
     if not input.ndim or weight.ndim > 2 or input.shape[-1] != weight.shape[-1]:
         msg = (
             f"linear: an input of shape {tuple(input.shape)} and a weight of shape {tuple(weight.shape)} do not fit: "
@@ -238,6 +255,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """`input1 · weight[k] · input2 + bias[k]` for each k: (*, I) and (*, J) give (*, K).
 
     `weight` is (K, I, J), `bias` (K).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.bilinear(tp.tensor([[1.0, 2.0]]), tp.tensor([[3.0, 4.0]]), tp.ones(1, 2, 2))
+    tensor([[21.]])
     """
     fits = weight.ndim == 3 and min(input1.ndim, input2.ndim) >= 1
     if (

@@ -67,6 +67,10 @@ def rrelu(
 
     In training slopes are uniform in `[lower, upper)`; otherwise they are `(lower + upper) / 2`
     (Xu et al., Empirical Evaluation of Rectified Activations, 2015).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.rrelu(tp.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
     """
     if not lower <= upper:
         raise ArgumentValueError(f"rrelu: lower {lower} is above upper {upper}")
@@ -91,6 +95,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The gated linear unit `a * sigmoid(b)`, a and b the halves of `input` along `dim`.
 
     Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.glu(tp.tensor([1.0, 2.0, 0.0, 1.0]))
+    tensor([0.5000, 1.4621])
     """
     if input.ndim == 0:
         raise DimensionError("glu: a 0-d tensor has no dimension to halve")
@@ -139,6 +147,10 @@ def gumbel_softmax(
     With `hard` the result is one-hot at the largest element, and its gradient is that of the soft
     sample. `eps` is accepted for compatibility and has no effect. Jang, Gu and Poole 2017; Maddison,
     Mnih and Teh 2017.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.gumbel_softmax(tp.zeros(2, 3), hard=True).sum(1)
+    tensor([1., 1.])
     """
     del eps
     if not tau > 0:

@@ -35,6 +35,16 @@ def scaled_dot_product_attention(
     ``1 / √E`` by default. ``attn_mask`` broadcasts to (…, L, S): where a bool mask is False the key is
     not seen, a floating one is added. ``is_causal`` lets row i see keys 0…i. A row that sees no key
     gives zeros, with zero gradients. ``enable_gqa`` repeats the heads (dimension −3) of key and value.
+
+    >>> import tensorplay as tp
+    >>> q = tp.ones(1, 2, 4)
+    >>> v = tp.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+    >>> tp.nn.functional.scaled_dot_product_attention(q, q, v)
+    tensor([[[2., 3.],
+             [2., 3.]]])
+    >>> tp.nn.functional.scaled_dot_product_attention(q, q, v, is_causal=True)
+    tensor([[[1., 2.],
+             [2., 3.]]])
     """
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ShapeError(

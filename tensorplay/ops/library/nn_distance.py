@@ -75,7 +75,12 @@ def _() -> Iterator[Sample]:
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """``‖x1 − x2 + eps‖ₚ`` over the last dimension; the shapes broadcast."""
+    """``‖x1 − x2 + eps‖ₚ`` over the last dimension; the shapes broadcast.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.pairwise_distance(tp.tensor([[0.0, 0.0]]), tp.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     return linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -130,6 +135,11 @@ def triplet_margin_loss(
 
     With ``swap`` the second distance is that of the negative to the nearer of the two others
     (Balntas et al. 2016).
+
+    >>> import tensorplay as tp
+    >>> a, near, far = tp.tensor([[0.0]]), tp.tensor([[1.0]]), tp.tensor([[1.5]])
+    >>> tp.nn.functional.triplet_margin_loss(a, near, far)
+    tensor(0.5000)
     """
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise ShapeError(

@@ -47,6 +47,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
     Without ``training`` the input itself. Gradients are zero exactly where the result was dropped.
     Srivastava et al. 2014.
+
+    >>> import tensorplay as tp
+    >>> y = tp.nn.functional.dropout(tp.ones(1000), 0.2)
+    >>> sorted(set(y.tolist()))
+    [0.0, 1.25]
     """
     _check_probability("dropout", p)
     return _dropped(input, p, input.shape) if training else input
@@ -64,7 +69,12 @@ def _channels(name: str, input: Tensor, spatial: int) -> tuple[int, ...]:
 
 @composite(inplace=True)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zero whole channels of (N, C, L) or (C, L) with probability ``p``; see `dropout`."""
+    """Zero whole channels of (N, C, L) or (C, L) with probability ``p``; see `dropout`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.dropout1d(tp.ones(2, 3, 4), 0.5).shape
+    (2, 3, 4)
+    """
     _check_probability("dropout1d", p)
     shape = _channels("dropout1d", input, 1)
     return _dropped(input, p, shape) if training else input
@@ -75,6 +85,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Zero whole channels of (N, C, H, W) with probability ``p``; see `dropout`.
 
     Three dimensions are (N, C, L), as with `dropout1d` (Tompson et al. 2015).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.dropout2d(tp.ones(2, 3, 4, 4), 0.5).shape
+    (2, 3, 4, 4)
     """
     _check_probability("dropout2d", p)
     shape = _channels("dropout2d", input, 1 if input.ndim == 3 else 2)
@@ -83,7 +97,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 @composite(inplace=True)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability ``p``; see `dropout`."""
+    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability ``p``; see `dropout`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.dropout3d(tp.ones(2, 3, 2, 4, 4), 0.5).shape
+    (2, 3, 2, 4, 4)
+    """
     _check_probability("dropout3d", p)
     shape = _channels("dropout3d", input, 3)
     return _dropped(input, p, shape) if training else input
@@ -106,6 +125,10 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
     """Dropout that keeps mean 0 and variance 1, for `selu`: dropped elements take selu's minimum.
 
     Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.alpha_dropout(tp.tensor([1.0, 2.0]), 0.5, training=False)
+    tensor([1., 2.])
     """
     _check_probability("alpha_dropout", p)
     return _saturated(input, p, input.shape) if training else input
@@ -113,7 +136,12 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
 
 @composite(inplace=True)
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels of (N, C, *)."""
+    """`alpha_dropout` of whole channels of (N, C, *).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.feature_alpha_dropout(tp.tensor([[1.0, 2.0]]), 0.5, training=False)
+    tensor([[1., 2.]])
+    """
     _check_probability("feature_alpha_dropout", p)
     if not training:
         return input

@@ -175,6 +175,10 @@ def embedding_bag(
     with ``include_last_offset`` the last offset is the end. ``per_sample_weights``, of the input's
     shape, multiply the rows of a sum. Entries equal to ``padding_idx`` count nothing. The other
     arguments are those of `embedding`.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.embedding_bag(tp.tensor([[0, 2]]), tp.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    tensor([[3., 4.]])
     """
     _check_table("embedding_bag", input, weight, sparse)
     _check_bags(input, offsets, mode, per_sample_weights)

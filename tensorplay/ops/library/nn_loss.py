@@ -47,7 +47,12 @@ def check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """``−weight · (target·log(input) + (1 − target)·log(1 − input))``, logarithms at least −100."""
+    """``−weight · (target·log(input) + (1 − target)·log(1 − input))``, logarithms at least −100.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.binary_cross_entropy(tp.tensor([0.9, 0.2]), tp.tensor([1.0, 0.0]))
+    tensor(0.1643)
+    """
     check_same_shape("binary_cross_entropy", input, target)
     yes = input.log().clamp(min=-100.0)
     no = (-input).log1p().clamp(min=-100.0)
@@ -66,6 +71,10 @@ def binary_cross_entropy_with_logits(
     """Binary cross entropy of ``sigmoid(input)``: ``(1 − t)·x + (1 + (w − 1)·t)·log(1 + exp(−x))``.
 
     ``pos_weight`` ``w`` multiplies the loss of positive targets. Nothing overflows.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.binary_cross_entropy_with_logits(tp.tensor([2.0, -1.0]), tp.tensor([1.0, 0.0]))
+    tensor(0.2201)
     """
     check_same_shape("binary_cross_entropy_with_logits", input, target)
     missed = -logsigmoid(input)
@@ -78,7 +87,12 @@ def binary_cross_entropy_with_logits(
 
 @composite()
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """``log(1 + exp(−target · input))`` for targets −1 and 1, without overflow."""
+    """``log(1 + exp(−target · input))`` for targets −1 and 1, without overflow.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.soft_margin_loss(tp.tensor([2.0, -1.0]), tp.tensor([1.0, -1.0]))
+    tensor(0.2201)
+    """
     check_same_shape("soft_margin_loss", input, target)
     return reduced("soft_margin_loss", -logsigmoid(target * input), reduction)
 
@@ -90,6 +104,10 @@ def multilabel_soft_margin_loss(
     """Binary cross entropy with logits, averaged over the classes: (*, C) gives (*).
 
     ``weight`` has one number for each class.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.multilabel_soft_margin_loss(tp.tensor([[2.0, -1.0]]), tp.tensor([[1.0, 0.0]]))
+    tensor(0.2201)
     """
     check_same_shape("multilabel_soft_margin_loss", input, target)
     if input.ndim == 0:

@@ -66,6 +66,10 @@ def nll_loss(
 
     Targets equal to ``ignore_index`` count nothing; other targets outside [0, C) raise an
     `IndexError`. The mean divides by the sum of the weights (NaN when nothing counts).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.nll_loss(tp.tensor([[-0.1, -2.3], [-1.2, -0.4]]), tp.tensor([0, 1]))
+    tensor(0.2500)
     """
     dim = _check_classes("nll_loss", input, target, weight)
     counted = target != ignore_index
@@ -104,6 +108,10 @@ def cross_entropy(
 
     A floating target of the input's shape holds probabilities of the classes. ``label_smoothing`` ε
     mixes the target with the uniform distribution: ``(1 − ε)·target + ε / C``.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.cross_entropy(tp.tensor([[2.0, 0.0], [0.0, 1.0]]), tp.tensor([0, 1]))
+    tensor(0.2201)
     """
     if not 0.0 <= label_smoothing <= 1.0:
         raise ArgumentValueError(

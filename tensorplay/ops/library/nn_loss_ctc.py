@@ -209,6 +209,11 @@ def ctc_loss(
     ``targets`` are padded (N, S), or one after another (Σ target_lengths). The lengths are integers,
     sequences or tensors, one for each sample. Where the time is too short the loss is +∞, or 0 with
     ``zero_infinity``. The mean divides each loss by the length of its target (at least 1) first.
+
+    >>> import tensorplay as tp
+    >>> p = tp.full((4, 1, 3), 1 / 3).log()
+    >>> tp.nn.functional.ctc_loss(p, tp.tensor([[1, 2]]), tp.tensor([4]), tp.tensor([2]))
+    tensor(0.8432)
     """
     name = "ctc_loss"
     if log_probs.ndim not in {2, 3}:

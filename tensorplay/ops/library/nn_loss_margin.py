@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
-    """``input`` for targets 1, ``max(0, margin − input)`` for targets −1; the shapes broadcast."""
+    """``input`` for targets 1, ``max(0, margin − input)`` for targets −1; the shapes broadcast.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.hinge_embedding_loss(tp.tensor([0.5, 0.3]), tp.tensor([1.0, -1.0]))
+    tensor(0.6000)
+    """
     far = tp.where(target != 1, (margin - input).clamp(min=0.0), 0.0)
     near = tp.where(target != -1, input, 0.0)
     return reduced("hinge_embedding_loss", near + far, reduction)
@@ -51,7 +56,12 @@ def margin_ranking_loss(
     margin: float = 0.0,
     reduction: str = "mean",
 ) -> Tensor:
-    """``max(0, −target · (input1 − input2) + margin)``; the three have the same rank and broadcast."""
+    """``max(0, −target · (input1 − input2) + margin)``; the three have the same rank and broadcast.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.margin_ranking_loss(tp.tensor([1.0]), tp.tensor([3.0]), tp.tensor([1]))
+    tensor(2.)
+    """
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError(
             "margin_ranking_loss: input1, input2 and target have as many dimensions as each other, "
@@ -81,6 +91,11 @@ def cosine_embedding_loss(
     """``1 − cos(input1, input2)`` for targets 1, ``max(0, cos(input1, input2) − margin)`` for −1.
 
     The inputs are (N, D) with targets (N), or (D) with a 0-d target.
+
+    >>> import tensorplay as tp
+    >>> x1, x2 = tp.tensor([[1.0, 0.0]]), tp.tensor([[1.0, 1.0]])
+    >>> tp.nn.functional.cosine_embedding_loss(x1, x2, tp.tensor([1]))
+    tensor(0.2929)
     """
     if target.ndim not in {0, 1} or not input1.ndim == input2.ndim == target.ndim + 1:
         raise ShapeError(
@@ -127,6 +142,10 @@ def multi_margin_loss(
 
     Inputs (N, C) with targets (N), or (C) with (); ``p`` is 1 or 2. ``weight`` has one number
     for each class; a row's loss is multiplied by that of its target. Crammer and Singer 2001.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.multi_margin_loss(tp.tensor([[0.1, 0.2, 0.9]]), tp.tensor([1]))
+    tensor(0.8667)
     """
     check_index("multi_margin_loss", target.tensor_meta)
     _check_rows("multi_margin_loss", input)
@@ -175,6 +194,10 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
 
     Inputs and targets are (N, C) or (C). A row's targets are its class numbers before the first
     negative one.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.multilabel_margin_loss(tp.tensor([[0.1, 0.2, 0.4]]), tp.tensor([[2, -1, 0]]))
+    tensor(0.5000)
     """
     check_index("multilabel_margin_loss", target.tensor_meta)
     _check_rows("multilabel_margin_loss", input)

@@ -47,7 +47,12 @@ def _check_weight(name: str, loss: Tensor, weight: Tensor) -> None:
 def mse_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """``(input − target)²``; the mean is weighted by ``weight``, which has the input's shape."""
+    """``(input − target)²``; the mean is weighted by ``weight``, which has the input's shape.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.mse_loss(tp.tensor([1.0, 2.0]), tp.tensor([0.0, 5.0]))
+    tensor(5.)
+    """
     check_same_shape("mse_loss", input, target)
     difference = input - target
     return _weighted("mse_loss", difference * difference, weight, reduction)
@@ -57,7 +62,12 @@ def mse_loss(
 def l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """``|input − target|``; the mean is weighted by ``weight``, which has the input's shape."""
+    """``|input − target|``; the mean is weighted by ``weight``, which has the input's shape.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.l1_loss(tp.tensor([1.0, 2.0]), tp.tensor([0.0, 5.0]))
+    tensor(2.)
+    """
     check_same_shape("l1_loss", input, target)
     return _weighted("l1_loss", (input - target).abs(), weight, reduction)
 
@@ -66,7 +76,12 @@ def l1_loss(
 def smooth_l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """``d² / (2·beta)`` where ``d = |input − target| < beta``, else ``d − beta / 2``."""
+    """``d² / (2·beta)`` where ``d = |input − target| < beta``, else ``d − beta / 2``.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.smooth_l1_loss(tp.tensor([0.0, 0.0]), tp.tensor([0.5, 3.0]), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     check_same_shape("smooth_l1_loss", input, target)
     if beta < 0.0:
         raise ArgumentValueError(f"smooth_l1_loss: beta is at least 0, got {beta}")
@@ -87,6 +102,10 @@ def huber_loss(
     """``d² / 2`` where ``d = |input − target| ≤ delta``, else ``delta · (d − delta / 2)`` (Huber 1964).
 
     ``weight`` has the input's shape and multiplies the losses; the mean divides by their number.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.huber_loss(tp.tensor([0.0, 0.0]), tp.tensor([0.5, 3.0]), reduction="none")
+    tensor([0.1250, 2.5000])
     """
     check_same_shape("huber_loss", input, target)
     if not delta > 0.0:
@@ -141,6 +160,11 @@ def kl_div(
     With ``log_target`` the target is logarithms too. ``reduction="batchmean"`` divides the sum by the
     size of dimension 0, which is the divergence of Kullback and Leibler (1951); ``"mean"`` divides by
     the number of elements. The shapes broadcast; a target of 0 counts nothing.
+
+    >>> import tensorplay as tp
+    >>> input, target = tp.tensor([0.5, 0.5]).log(), tp.tensor([0.9, 0.1])
+    >>> tp.nn.functional.kl_div(input, target, reduction="sum")
+    tensor(0.3681)
     """
     loss = _log_divergence(input, target) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
@@ -176,6 +200,10 @@ def poisson_nll_loss(
 
     Without ``log_input``: ``input − target · log(input + eps)``. ``full`` adds Stirling's
     approximation of ``log(target!)`` where ``target > 1``: ``t·log(t) − t + log(2πt) / 2``.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.poisson_nll_loss(tp.tensor([0.0, 1.0]), tp.tensor([1.0, 3.0]))
+    tensor(0.3591)
     """
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
@@ -209,6 +237,10 @@ def gaussian_nll_loss(
     ``var`` is a number, or has the input's shape, possibly with 1 as the last size or without the last
     dimension. Variances below 0 are refused where there is data. The gradient passes the maximum
     unchanged. ``full`` adds ``log(2π) / 2``. Nix and Weigend 1994.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.gaussian_nll_loss(tp.tensor([0.0]), tp.tensor([1.0]), tp.tensor([4.0]))
+    tensor(0.8181)
     """
     variance = _variance(input, var)
     if not eps > 0.0:

@@ -28,6 +28,11 @@ def layer_norm(
     """``(x − mean) / √(var + eps) · weight + bias`` over the trailing dimensions ``normalized_shape``.
 
     Mean and (biased) variance are those of each slice; weight and bias have ``normalized_shape``.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.layer_norm(tp.tensor([[1.0, 2.0, 3.0], [0.0, 10.0, 20.0]]), (3,))
+    tensor([[-1.2247,  0.0000,  1.2247],
+            [-1.2247,  0.0000,  1.2247]])
     """
     trailing = tuple(normalized_shape)
     if not trailing or input.shape[-len(trailing) :] != trailing:
@@ -76,6 +81,11 @@ def batch_norm(
     In training, mean and biased variance are those of the batch, and the running statistics are
     updated in place: ``running ← (1 − momentum) · running + momentum · statistic``, with the unbiased
     variance. Otherwise the running statistics are used. ``momentum`` is a number or a 0-d tensor.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.batch_norm(tp.tensor([[1.0, 10.0], [3.0, 20.0]]), None, None, training=True)
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
     """
     if input.ndim < 2:
         raise ShapeError(f"batch_norm: expected (N, C, *), got shape {tuple(input.shape)}")
@@ -158,6 +168,10 @@ def rms_norm(
     """``x / √(mean(x²) + eps) · weight`` over the trailing dimensions (Zhang and Sennrich 2019).
 
     ``eps`` is the machine epsilon of the input's dtype by default.
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.rms_norm(tp.tensor([[3.0, 4.0]]), (2,))
+    tensor([[0.8485, 1.1314]])
     """
     trailing = tuple(normalized_shape)
     if not trailing or input.shape[-len(trailing) :] != trailing:

@@ -35,6 +35,10 @@ def group_norm(
 
     Mean and biased variance are those of a group of C / num_groups channels and all that they hold;
     weight and bias have one number for each channel (Wu and He 2018).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.group_norm(tp.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     if input.ndim < 2:
         raise ShapeError(f"group_norm: expected (N, C, *), got shape {tuple(input.shape)}")
@@ -88,6 +92,11 @@ def instance_norm(
     With ``use_input_stats`` mean and biased variance are those of the channel, and the running
     statistics move in place toward their means over the batch, the variance unbiased; otherwise the
     running statistics are used (Ulyanov, Vedaldi and Lempitsky 2016).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.instance_norm(tp.tensor([[[1.0, 2.0, 3.0], [0.0, 10.0, 20.0]]]))
+    tensor([[[-1.2247,  0.0000,  1.2247],
+             [-1.2247,  0.0000,  1.2247]]])
     """
     if input.ndim < 3:
         raise ShapeError(f"instance_norm: expected (N, C, *), got shape {tuple(input.shape)}")
@@ -151,6 +160,12 @@ def local_response_norm(
     """``x / (k + alpha · s)^beta``, s the mean of x² over ``size`` neighbouring channels.
 
     Beyond the channels there are zeros, which the mean counts (Krizhevsky et al. 2012).
+
+    >>> import tensorplay as tp
+    >>> tp.nn.functional.local_response_norm(tp.ones(1, 3, 1), 2, alpha=1.0)
+    tensor([[[0.7378],
+             [0.5946],
+             [0.5946]]])
     """
     if input.ndim < 3:
         raise ShapeError(f"local_response_norm: expected (N, C, *), got shape {tuple(input.shape)}")

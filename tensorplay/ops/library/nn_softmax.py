@@ -45,6 +45,10 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
     The largest element is subtracted first, so nothing overflows. A row whose elements are all −∞, or
     that holds +∞ or NaN, gives NaN. ``dtype`` converts the input first.
+
+    >>> import tensorplay as tp
+    >>> tp.softmax(tp.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([0.0900, 0.2447, 0.6652])
     """
     wanted = _floating("softmax", input, dtype)
     layout.normalize_dim("softmax", dim, input.ndim)
@@ -92,7 +96,12 @@ def _() -> Iterator[Sample]:
 
 @composite(method=True)
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """``input − log Σ exp(input)`` along ``dim``, without overflow or cancellation."""
+    """``input − log Σ exp(input)`` along ``dim``, without overflow or cancellation.
+
+    >>> import tensorplay as tp
+    >>> tp.log_softmax(tp.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([-2.4076, -1.4076, -0.4076])
+    """
     wanted = _floating("log_softmax", input, dtype)
     layout.normalize_dim("log_softmax", dim, input.ndim)
     x = widen(input, dtype)
@@ -134,6 +143,10 @@ def logsumexp(input: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
     """``log Σ exp(input)`` over ``dim``, without overflow; −∞ where there is nothing to add.
 
     Integers are taken as numbers of the default dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.logsumexp(tp.tensor([[0.0, 0.0], [1000.0, 1000.0]]), 1)
+    tensor([6.9315e-01, 1.0007e+03])
     """
     wanted = input.dtype if input.dtype.is_differentiable else get_default_dtype()
     layout.normalize_dims("logsumexp", dim, input.ndim)

@@ -126,7 +126,12 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Array:
-    """`input` with the elements `start:end:step` along `dim` replaced by `src`."""
+    """`input` with the elements `start:end:step` along `dim` replaced by `src`.
+
+    >>> import tensorplay as tp
+    >>> tp.slice_scatter(tp.zeros(4), tp.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
     _check_step(step)
     place = layout.normalize_dim("slice_scatter", dim, input.ndim)
     first, last = slice_bounds(input.shape[place], start, end)
@@ -161,7 +166,12 @@ def _slice_scatter_src(
 
 @composite(method=True)
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`length` elements from `start` along a dimension."""
+    """`length` elements from `start` along a dimension.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
+    """
     place = layout.normalize_dim("narrow", dim, input.ndim)
     size = input.shape[place]
     if is_tensor(start):
@@ -194,7 +204,12 @@ def _selected(name: str, input: TensorMeta, dim: int, index: int) -> tuple[int, 
 
 @declare_view(scatter="select_scatter")
 def select(input: TensorMeta, dim: int, index: int) -> ViewMap:
-    """One index of a dimension, which disappears."""
+    """One index of a dimension, which disappears.
+
+    >>> import tensorplay as tp
+    >>> tp.select(tp.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
     place, where = _selected("select", input, dim, index)
     shape = [*input.shape[:place], *input.shape[place + 1 :]]
     return ViewMap(shape, lambda i: [*i[:place], where, *i[place:]])
@@ -219,7 +234,13 @@ def _select_pieces(input: TensorMeta, src: TensorMeta, dim: int, index: int) -> 
     batching=along("dim", same_rank=False),
 )
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
-    """`input` with index `index` of `dim` replaced by `src`."""
+    """`input` with index `index` of `dim` replaced by `src`.
+
+    >>> import tensorplay as tp
+    >>> tp.select_scatter(tp.zeros(2, 3), tp.ones(3), 0, 1)
+    tensor([[0., 0., 0.],
+            [1., 1., 1.]])
+    """
     place = layout.normalize_dim("select_scatter", dim, input.ndim)
     return _replaced(input, src, (builtins.slice(None),) * place + (index,))
 
@@ -258,7 +279,14 @@ def _diagonal_of(name: str, input: TensorMeta, offset: int, dim1: int, dim2: int
 
 @declare_view(scatter="diagonal_scatter")
 def diagonal(input: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> ViewMap:
-    """The diagonal of two dimensions, as the last dimension."""
+    """The diagonal of two dimensions, as the last dimension.
+
+    >>> import tensorplay as tp
+    >>> tp.diagonal(tp.tensor([[1, 2, 3], [4, 5, 6]]))
+    tensor([1, 5])
+    >>> tp.diagonal(tp.tensor([[1, 2, 3], [4, 5, 6]]), 1)
+    tensor([2, 6])
+    """
     found = _diagonal_of("diagonal", input, offset, dim1, dim2)
     kept = [k for k in range(input.ndim) if k not in {found.dim1, found.dim2}]
     row, column = (found.row, found.column) if found.length else (0, 0)
@@ -297,7 +325,13 @@ def _diagonal_pieces(
 def diagonal_scatter(
     input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Array:
-    """`input` with a diagonal replaced by `src`."""
+    """`input` with a diagonal replaced by `src`.
+
+    >>> import tensorplay as tp
+    >>> tp.diagonal_scatter(tp.zeros(2, 3), tp.tensor([1.0, 2.0]), 1)
+    tensor([[0., 1., 0.],
+            [0., 0., 2.]])
+    """
     result = np.array(input, order="C")
     moved = np.moveaxis(result, (dim1, dim2), (-2, -1))
     rows, columns = moved.shape[-2:]
@@ -329,7 +363,13 @@ def _diagonal_scatter_src(grad: Tensor, offset: int, dim1: int, dim2: int) -> Te
 
 @declare_view(inverse=lambda input, dims: ("flip", (dims,)), copies=True)
 def flip(input: TensorMeta, dims: Sizes) -> ViewMap:
-    """The order of elements reversed along dimensions (a copy)."""
+    """The order of elements reversed along dimensions (a copy).
+
+    >>> import tensorplay as tp
+    >>> tp.flip(tp.tensor([[1, 2], [3, 4]]), (0,))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     turned = layout.normalize_dims("flip", dims, input.ndim)
     return ViewMap(
         input.shape,
@@ -368,7 +408,12 @@ def roll_dims(input: TensorMeta, shifts: Size, dims: Size) -> ViewMap:
 
 @composite(method=True)
 def roll(input: Tensor, shifts: Size, dims: Dims = None) -> Tensor:
-    """Elements moved along dimensions; without `dims`, in the flattened tensor."""
+    """Elements moved along dimensions; without `dims`, in the flattened tensor.
+
+    >>> import tensorplay as tp
+    >>> tp.roll(tp.tensor([1, 2, 3, 4]), 1)
+    tensor([4, 1, 2, 3])
+    """
     if dims is None:
         return reshape(roll_dims(reshape(input, (-1,)), shifts, (0,)), input.shape)
     return roll_dims(input, shifts, dims)
@@ -379,6 +424,11 @@ def repeat(input: Tensor, repeats: Sizes) -> Tensor:
     """The tensor laid side by side `repeats[k]` times along dimension `k`.
 
     Leading dimensions may be added.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
     """
     lead = len(repeats) - input.ndim
     if lead < 0:
@@ -393,7 +443,13 @@ def repeat(input: Tensor, repeats: Sizes) -> Tensor:
 
 @composite(method=True)
 def tile(input: Tensor, dims: Sizes) -> Tensor:
-    """As `repeat`, with missing leading counts taken as 1."""
+    """As `repeat`, with missing leading counts taken as 1.
+
+    >>> import tensorplay as tp
+    >>> tp.tile(tp.tensor([[1, 2], [3, 4]]), (2,))
+    tensor([[1, 2, 1, 2],
+            [3, 4, 3, 4]])
+    """
     counts = (1,) * (input.ndim - len(dims)) + tuple(dims)
     return repeat(input, counts)
 
@@ -403,7 +459,12 @@ def tile(input: Tensor, dims: Sizes) -> Tensor:
 
 @composite(method=True)
 def unbind(input: Tensor, dim: int = 0) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """All slices along a dimension, without it."""
+    """All slices along a dimension, without it.
+
+    >>> import tensorplay as tp
+    >>> tp.unbind(tp.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     place = layout.normalize_dim("unbind", dim, input.ndim)
     if not input.ndim:
         msg = "unbind: a 0-d tensor has no dimension"
@@ -413,7 +474,14 @@ def unbind(input: Tensor, dim: int = 0) -> Any:  # noqa: ANN401  # a tuple of te
 
 @composite(method=True)
 def split(input: Tensor, split_size_or_sections: Size, dim: int = 0) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """Parts of one size (the last may be smaller), or of the sizes given."""
+    """Parts of one size (the last may be smaller), or of the sizes given.
+
+    >>> import tensorplay as tp
+    >>> tp.split(tp.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    >>> tp.split(tp.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     place = layout.normalize_dim("split", dim, input.ndim)
     size = input.shape[place]
     sections = tuple(split_size_or_sections)
@@ -439,7 +507,12 @@ def split(input: Tensor, split_size_or_sections: Size, dim: int = 0) -> Any:  # 
 
 @composite(method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """At most `chunks` parts of equal size (the last may be smaller)."""
+    """At most `chunks` parts of equal size (the last may be smaller).
+
+    >>> import tensorplay as tp
+    >>> tp.chunk(tp.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if chunks <= 0:
         msg = f"chunk: the number of parts must be positive, found {chunks}"
         raise ArgumentValueError(msg)

@@ -43,6 +43,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     `index` (int32 or int64; negative ones count from the end) has as many elements as `source`,
     which has the dtype of `input`. With `accumulate` they are added; without it, which of several
     wins at one place is not defined. A place outside raises `IndexRangeError`.
+
+    >>> import tensorplay as tp
+    >>> tp.put(tp.tensor([[1, 2], [3, 4]]), tp.tensor([0, 3]), tp.tensor([10, 40]))
+    tensor([[10,  2],
+            [ 3, 40]])
     """
     check_index("put", index)
     if source.dtype is not input.dtype:
@@ -148,6 +153,11 @@ def argwhere(input: Tensor) -> Tensor:
     """The indices (int64) of all elements that are not zero, a row each, in row-major order.
 
     The size of the result depends on data.
+
+    >>> import tensorplay as tp
+    >>> tp.argwhere(tp.tensor([[0, 5], [7, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
     """
     return tp.nonzero(input)
 

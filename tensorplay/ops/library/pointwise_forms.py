@@ -28,25 +28,45 @@ if TYPE_CHECKING:
 
 @composite()
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """`other - alpha * input`. Bools are refused (`DTypeError`)."""
+    """`other - alpha * input`. Bools are refused (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.rsub(tp.tensor([1, 2, 3]), 10)
+    tensor([9, 8, 7])
+    """
     return arithmetic.sub(other, input, alpha=alpha)
 
 
 @composite(method=True, inplace=True)
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
-    """`input`, or `min` where that is larger; NaN stays. At the bound the gradient goes to `input`."""
+    """`input`, or `min` where that is larger; NaN stays. At the bound the gradient goes to `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.clamp_min(tp.tensor([-3, 0, 5]), 1)
+    tensor([1, 1, 5])
+    """
     return arithmetic.clamp(input, min)
 
 
 @composite(method=True, inplace=True)
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
-    """`input`, or `max` where that is smaller; NaN stays. At the bound the gradient goes to `input`."""
+    """`input`, or `max` where that is smaller; NaN stays. At the bound the gradient goes to `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.clamp_max(tp.tensor([-3, 0, 5]), 1)
+    tensor([-3,  0,  1])
+    """
     return arithmetic.clamp(input, None, max)
 
 
 @composite(method=True)
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself. Bools are refused (`DTypeError`)."""
+    """The tensor itself. Bools are refused (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> +tp.tensor([1, -2])
+    tensor([ 1, -2])
+    """
     if input.dtype is dtypes.bool_:
         raise DTypeError("positive: bool tensors have no sign; convert with .int()")
     return input

@@ -140,7 +140,13 @@ def rand(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform random numbers in [0, 1)."""
+    """Uniform random numbers in [0, 1).
+
+    >>> import tensorplay as tp
+    >>> x = tp.rand(100)
+    >>> x.min() >= 0, x.max() < 1
+    (tensor(True), tensor(True))
+    """
     checked_sizes("rand", size)
     seed, offset = _state(generator)
     return _placed(uniform_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
@@ -158,7 +164,12 @@ def randn(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Standard normal random numbers."""
+    """Standard normal random numbers.
+
+    >>> import tensorplay as tp
+    >>> tp.randn(2, 3).shape
+    (2, 3)
+    """
     checked_sizes("randn", size)
     seed, offset = _state(generator)
     return _placed(normal_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
@@ -169,7 +180,13 @@ def randint(
     low: int, high: object = None, size: object = None, *, dtype: DType | None = None,
     device: Device | None = None, generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Random integers in `[low, high)`: `randint(low, high, size)` or `randint(high, size)`."""
+    """Random integers in `[low, high)`: `randint(low, high, size)` or `randint(high, size)`.
+
+    >>> import tensorplay as tp
+    >>> x = tp.randint(3, 8, (100,))
+    >>> x.min() >= 3, x.max() < 8
+    (tensor(True), tensor(True))
+    """
     if size is None:
         low, high, size = 0, low, high
     if not isinstance(high, (int, np.integer)) or low >= high:
@@ -191,7 +208,12 @@ def rand_like(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform random numbers with the shape and dtype of `input`."""
+    """Uniform random numbers with the shape and dtype of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.rand_like(tp.ones(2, 3)).shape
+    (2, 3)
+    """
     return rand(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)
 
 
@@ -203,13 +225,23 @@ def randn_like(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Standard normal random numbers with the shape and dtype of `input`."""
+    """Standard normal random numbers with the shape and dtype of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.randn_like(tp.ones(2, 3)).shape
+    (2, 3)
+    """
     return randn(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)
 
 
 @composite()
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that the element gives, else 0."""
+    """1 with the probability that the element gives, else 0.
+
+    >>> import tensorplay as tp
+    >>> tp.bernoulli(tp.tensor([0.0, 1.0, 1.0]))
+    tensor([0., 1., 1.])
+    """
     return (rand_like(input, generator=generator) < input).to(input.dtype)
 
 
@@ -229,7 +261,12 @@ def permutation_from(input: Array, n: int) -> Array:
 
 @composite(factory=True)
 def randperm(n: int, *, dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
-    """A random permutation of `0 … n - 1`."""
+    """A random permutation of `0 … n - 1`.
+
+    >>> import tensorplay as tp
+    >>> sorted(tp.randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
     found = permutation_from(rng_state(1, generator), n)
     return found if dtype is None else found.to(dtype)
 

@@ -36,7 +36,13 @@ if TYPE_CHECKING:
 
 @composite(method=True)
 def rot90(input: Tensor, k: int = 1, dims: Size = (0, 1)) -> Tensor:
-    """`k` quarter turns in the plane of two dimensions, from the first toward the second (a copy)."""
+    """`k` quarter turns in the plane of two dimensions, from the first toward the second (a copy).
+
+    >>> import tensorplay as tp
+    >>> tp.rot90(tp.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if len(dims) != 2:
         raise ArgumentValueError(f"rot90: dims must name two dimensions, found {tuple(dims)}")
     a, b = layout.normalize_dims("rot90", dims, input.ndim)
@@ -52,14 +58,26 @@ def rot90(input: Tensor, k: int = 1, dims: Size = (0, 1)) -> Tensor:
 
 @composite(method=True)
 def fliplr(input: Tensor) -> Tensor:
-    """The order of columns (dimension 1) reversed (a copy); the tensor must have at least two dimensions."""
+    """The order of columns (dimension 1) reversed (a copy); the tensor must have at least two dimensions.
+
+    >>> import tensorplay as tp
+    >>> tp.fliplr(tp.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     _has_dimensions("fliplr", input, 2)
     return input.flip((1,))
 
 
 @composite(method=True)
 def flipud(input: Tensor) -> Tensor:
-    """The order of rows (dimension 0) reversed (a copy); the tensor must have at least one dimension."""
+    """The order of rows (dimension 0) reversed (a copy); the tensor must have at least one dimension.
+
+    >>> import tensorplay as tp
+    >>> tp.flipud(tp.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     _has_dimensions("flipud", input, 1)
     return input.flip((0,))
 
@@ -78,6 +96,12 @@ def tensor_split(input: Tensor, indices_or_sections: object, dim: int = 0) -> An
 
     A number: as many parts, the first ones larger by 1 where the size is no multiple. A sequence: cuts
     in front of these indices, as Python's slices take them.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor_split(tp.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    >>> tp.tensor_split(tp.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
     return _split("tensor_split", input, indices_or_sections, dim)
 
@@ -117,21 +141,38 @@ def _split_evenly(name: str, input: Tensor, how: object, dim: int) -> tuple[Tens
 
 @composite(method=True)
 def hsplit(input: Tensor, indices_or_sections: object) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """As `tensor_split` along columns (dimension 1; of a 1-d tensor 0); a number must divide the size."""
+    """As `tensor_split` along columns (dimension 1; of a 1-d tensor 0); a number must divide the size.
+
+    >>> import tensorplay as tp
+    >>> tp.hsplit(tp.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1],
+            [3]]), tensor([[2],
+            [4]]))
+    """
     _has_dimensions("hsplit", input, 1)
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 @composite(method=True)
 def vsplit(input: Tensor, indices_or_sections: object) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """As `tensor_split` along rows of at least two dimensions; a number must divide the size."""
+    """As `tensor_split` along rows of at least two dimensions; a number must divide the size.
+
+    >>> import tensorplay as tp
+    >>> tp.vsplit(tp.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
     _has_dimensions("vsplit", input, 2)
     return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
 @composite(method=True)
 def dsplit(input: Tensor, indices_or_sections: object) -> Any:  # noqa: ANN401  # a tuple of tensors
-    """As `tensor_split` along dimension 2 of at least three; a number must divide the size."""
+    """As `tensor_split` along dimension 2 of at least three; a number must divide the size.
+
+    >>> import tensorplay as tp
+    >>> [part.shape for part in tp.dsplit(tp.ones(2, 3, 4), (1, 3))]
+    [(2, 3, 1), (2, 3, 2), (2, 3, 1)]
+    """
     _has_dimensions("dsplit", input, 3)
     return _split_evenly("dsplit", input, indices_or_sections, 2)
 
@@ -144,6 +185,15 @@ def meshgrid(tensors: Parts, *, indexing: str = "ij") -> Any:  # noqa: ANN401  #
     """Views of the 1-d (or 0-d) tensors, each expanded to the grid of all: one for each coordinate.
 
     `indexing="ij"` counts coordinates in the order of dimensions, `"xy"` exchanges the first two.
+
+    >>> import tensorplay as tp
+    >>> x, y = tp.meshgrid(tp.tensor([1, 2]), tp.tensor([3, 4, 5]), indexing="ij")
+    >>> x
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    >>> y
+    tensor([[3, 4, 5],
+            [3, 4, 5]])
     """
     if not tensors:
         raise ArgumentError("meshgrid: expected at least one tensor, got none")
@@ -169,6 +219,13 @@ def cartesian_prod(tensors: Parts) -> Tensor:
     """All combinations of elements of 1-d tensors, a row each, the last tensor's changing fastest.
 
     Of one tensor: the tensor itself, copied.
+
+    >>> import tensorplay as tp
+    >>> tp.cartesian_prod(tp.tensor([1, 2]), tp.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
     """
     if not tensors:
         raise ArgumentError("cartesian_prod: expected at least one tensor, got none")
@@ -193,6 +250,12 @@ def repeat_interleave(
 
     A 1-d integer tensor `repeats` (one entry, or one for each element) makes the size of the result depend on data, unless
     `output_size`, the sum of `repeats`, is given. Negative repeats are refused (`ArgumentValueError`).
+
+    >>> import tensorplay as tp
+    >>> tp.repeat_interleave(tp.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    >>> tp.repeat_interleave(tp.tensor([1, 2]), tp.tensor([3, 1]))
+    tensor([1, 1, 1, 2])
     """
     flat = input.reshape(-1) if dim is None or not input.ndim else input
     place = 0 if dim is None else layout.normalize_dim("repeat_interleave", dim, input.ndim)

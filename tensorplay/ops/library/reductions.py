@@ -40,7 +40,15 @@ if TYPE_CHECKING:
 def sum(
     input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Value:
-    """The sum over dimensions (all by default); bool and integers sum to int64."""
+    """The sum over dimensions (all by default); bool and integers sum to int64.
+
+    >>> import tensorplay as tp
+    >>> tp.sum(tp.tensor([[1, 2], [3, 4]]))
+    tensor(10)
+    >>> tp.sum(tp.tensor([[1, 2], [3, 4]]), 1, keepdim=True)
+    tensor([[3],
+            [7]])
+    """
     return input
 
 
@@ -48,7 +56,15 @@ def sum(
 def mean(
     input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Value:
-    """The mean over dimensions (all by default); of nothing it is NaN."""
+    """The mean over dimensions (all by default); of nothing it is NaN.
+
+    >>> import tensorplay as tp
+    >>> tp.mean(tp.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(2.5000)
+    >>> tp.mean(tp.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, keepdim=True)
+    tensor([[1.5000],
+            [3.5000]])
+    """
     return input
 
 
@@ -56,7 +72,12 @@ def mean(
 def prod(
     input: Value, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Value:
-    """The product over dimensions (all by default); bool and integers multiply to int64."""
+    """The product over dimensions (all by default); bool and integers multiply to int64.
+
+    >>> import tensorplay as tp
+    >>> tp.prod(tp.tensor([[1, 2], [3, 4]]), 1)
+    tensor([ 2, 12])
+    """
     return input
 
 
@@ -154,13 +175,23 @@ def _prod_tangent(
 
 @reduction(MAX, result=ordered, needs_elements=True)
 def amax(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
-    """The largest element over dimensions; NaN wins. Equal elements share the gradient."""
+    """The largest element over dimensions; NaN wins. Equal elements share the gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.amax(tp.tensor([[3, 1], [2, 5]]), 1)
+    tensor([3, 5])
+    """
     return _comparable(input)
 
 
 @reduction(MIN, result=ordered, needs_elements=True)
 def amin(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
-    """The smallest element over dimensions; NaN wins. Equal elements share the gradient."""
+    """The smallest element over dimensions; NaN wins. Equal elements share the gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.amin(tp.tensor([[3, 1], [2, 5]]), 1)
+    tensor([1, 2])
+    """
     return _comparable(input)
 
 
@@ -203,6 +234,12 @@ def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     """The index of the largest element along a dimension, or in the flattened tensor.
 
     The first of equal ones, NaN wins.
+
+    >>> import tensorplay as tp
+    >>> tp.argmax(tp.tensor([[3, 1], [2, 5]]))
+    tensor(3)
+    >>> tp.argmax(tp.tensor([[3, 1], [2, 5]]), 1)
+    tensor([0, 1])
     """
     return _comparable(input)
 
@@ -212,6 +249,12 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     """The index of the smallest element along a dimension, or in the flattened tensor.
 
     The first of equal ones, NaN wins.
+
+    >>> import tensorplay as tp
+    >>> tp.argmin(tp.tensor([[3, 1], [2, 5]]))
+    tensor(1)
+    >>> tp.argmin(tp.tensor([[3, 1], [2, 5]]), 1)
+    tensor([1, 0])
     """
     return _comparable(input)
 
@@ -240,6 +283,12 @@ def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noq
     """The largest element; with `dim`, values and indices along it.
 
     With a tensor, the larger of both.
+
+    >>> import tensorplay as tp
+    >>> tp.max(tp.tensor([3.0, 1.0, 2.0]))
+    tensor(3.)
+    >>> tp.max(tp.tensor([[3, 1], [2, 5]]), 1)
+    ValuesIndices(values=tensor([3, 5]), indices=tensor([0, 1]))
     """
     return _extreme(amax, argmax, maximum, (input, dim, keepdim))
 
@@ -249,6 +298,12 @@ def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noq
     """The smallest element.
 
     With `dim`, values and indices along it; with a tensor, the smaller of both.
+
+    >>> import tensorplay as tp
+    >>> tp.min(tp.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    >>> tp.min(tp.tensor([[3, 1], [2, 5]]), 1)
+    ValuesIndices(values=tensor([1, 2]), indices=tensor([1, 0]))
     """
     return _extreme(amin, argmin, minimum, (input, dim, keepdim))
 
@@ -258,13 +313,23 @@ def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noq
 
 @reduction(ANY, result=always_bool, not_differentiable="its result is a truth value")
 def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
-    """Whether some element is nonzero."""
+    """Whether some element is nonzero.
+
+    >>> import tensorplay as tp
+    >>> tp.any(tp.tensor([[0, 0], [0, 3]]), 1)
+    tensor([False,  True])
+    """
     return input
 
 
 @reduction(ALL, result=always_bool, not_differentiable="its result is a truth value")
 def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
-    """Whether every element is nonzero."""
+    """Whether every element is nonzero.
+
+    >>> import tensorplay as tp
+    >>> tp.all(tp.tensor([[True, True], [True, False]]), 1)
+    tensor([ True, False])
+    """
     return input
 
 

@@ -40,7 +40,12 @@ def _cumsum_meta(input: TensorMeta, dim: int, dtype: DType | None) -> TensorMeta
 
 @structured(meta=_cumsum_meta, method=True, inplace=True, linear=True, batching=along("dim"))
 def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
-    """Sums of the elements up to and including each place along `dim`. Of integers: int64."""
+    """Sums of the elements up to and including each place along `dim`. Of integers: int64.
+
+    >>> import tensorplay as tp
+    >>> tp.cumsum(tp.tensor([1, 2, 3, 4]), 0)
+    tensor([ 1,  3,  6, 10])
+    """
     dim = layout.normalize_dim("cumsum", dim, input.ndim)
     result = _result_dtype(dtype_of(input), dtype)
     wide = convert(convert(input, dtype=result), dtype=result.compute)

@@ -160,6 +160,10 @@ def scatter_reduce(
     are combined where there are any. `index` has the rank of `input` and of `src`, which have one
     dtype, and reaches no further than they. Integer means are rounded down. Equal extremes share the
     gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.scatter_reduce(tp.tensor([0, 0, 9]), 0, tp.tensor([0, 0, 2]), tp.tensor([1, 5, 3]), "amax")
+    tensor([5, 0, 9])
     """
     if reduce not in {"sum", "mean", *_MONOIDS}:
         raise ArgumentValueError(

@@ -28,6 +28,10 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements of the flattened tensor at the places `index` (int32 or int64; negative ones count from the end).
 
     The result has the shape of `index`. A place outside raises `IndexRangeError`.
+
+    >>> import tensorplay as tp
+    >>> tp.take(tp.tensor([[1, 2], [3, 4]]), tp.tensor([0, 3, -2]))
+    tensor([1, 4, 3])
     """
     check_index("take", index)
     found: Tensor = tp.index(input.reshape(-1), (index,))
@@ -49,6 +53,10 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, as a 1-d tensor in row-major order; both broadcast.
 
     The size of the result depends on data. The mask must be bool (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.masked_select(tp.tensor([[1, 2], [3, 4]]), tp.tensor([[True, False], [False, True]]))
+    tensor([1, 4])
     """
     _check_mask("masked_select", mask)
     shape = layout.broadcast_shapes("masked_select", [tuple(input.shape), tuple(mask.shape)])
@@ -62,6 +70,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     The mask (bool, `DTypeError`) and `input` broadcast. Too few elements in `source`, which has the
     dtype of `input`, raise `IndexRangeError`.
+
+    >>> import tensorplay as tp
+    >>> mask = tp.tensor([True, False, True])
+    >>> tp.masked_scatter(tp.zeros(3), mask, tp.tensor([7.0, 8.0]))
+    tensor([7., 0., 8.])
     """
     _check_mask("masked_scatter", mask)
     if source.dtype is not input.dtype:
@@ -87,6 +100,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     """`input` with the slices at `index` along `dim` filled with `value`, a number or a 0-d tensor.
 
     `index` is 1-d or 0-d, int32 or int64; negative places count from the end, places outside raise `IndexRangeError`.
+
+    >>> import tensorplay as tp
+    >>> tp.index_fill(tp.tensor([[1, 2, 3], [4, 5, 6]]), 1, tp.tensor([0, 2]), -1)
+    tensor([[-1,  2, -1],
+            [-1,  5, -1]])
     """
     check_index("index_fill", index)
     place = layout.normalize_dim("index_fill", dim, input.ndim)
@@ -109,6 +127,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     `index` is 1-d (int32 or int64; negative places count from the end); `source` has its length
     along `dim`, else the shape and the dtype of `input`. Which of several wins at one place is not
     defined.
+
+    >>> import tensorplay as tp
+    >>> tp.index_copy(tp.zeros(3, 2), 0, tp.tensor([2, 0]), tp.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [0., 0.],
+            [1., 2.]])
     """
     check_index("index_copy", index)
     place = layout.normalize_dim("index_copy", dim, input.ndim)

@@ -81,6 +81,10 @@ def stft(
     windows) gives the first n_fft // 2 + 1 frequencies, `normalized` divides by √n_fft. Without
     `return_complex` the result is real, with the parts as a last dimension of 2; it must be given
     for real signals.
+
+    >>> import tensorplay as tp
+    >>> tp.stft(tp.ones(8), 4, window=tp.ones(4), center=False, return_complex=True).shape
+    (3, 5)
     """
     if input.ndim not in {1, 2}:
         raise ShapeError(f"stft: expected signals (B, L) or (L,), found shape {tuple(input.shape)}")
@@ -158,6 +162,12 @@ def istft(
     the sum of the squared windows; where that is 0, `ArgumentValueError` (D. Griffin and J. Lim, Signal
     estimation from modified short-time Fourier transform, 1984). `length` cuts or pads the result;
     `return_complex` is for spectra that are not one-sided.
+
+    >>> import tensorplay as tp
+    >>> window = tp.ones(4)
+    >>> spectra = tp.stft(tp.arange(8.0), 4, window=window, return_complex=True)
+    >>> tp.istft(spectra, 4, window=window)
+    tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     if not input.dtype.is_complex:
         raise DTypeError(f"istft: expected complex spectra, found {input.dtype}")

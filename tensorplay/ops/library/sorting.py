@@ -60,6 +60,12 @@ def argsort(input: Array, dim: int = -1, descending: bool = False, stable: bool 
 
     Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are refused
     (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.argsort(tp.tensor([30, 10, 20]))
+    tensor([1, 2, 0])
+    >>> tp.argsort(tp.tensor([30, 10, 20]), descending=True)
+    tensor([0, 2, 1])
     """
     del stable
     _orderable("argsort", dtype_of(input))
@@ -82,6 +88,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """`(values, indices)`: the elements along `dim` in order, and where they stood (int64).
 
     NaN is the largest. Equal elements keep their order.
+
+    >>> import tensorplay as tp
+    >>> tp.sort(tp.tensor([30, 10, 20]))
+    ValuesIndices(values=tensor([10, 20, 30]), indices=tensor([1, 2, 0]))
     """
     places = tp.argsort(input, dim, descending, stable)
     return ValuesIndices(_at(input, dim, places), places)
@@ -98,6 +108,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
     They come in order even if `sorted` is False. Raises `ArgumentValueError` unless
     `0 <= k <= input.shape[dim]`.
+
+    >>> import tensorplay as tp
+    >>> tp.topk(tp.tensor([30, 10, 40, 20]), 2)
+    ValuesIndices(values=tensor([40, 30]), indices=tensor([2, 0]))
     """
     del sorted
     count = _count_along("topk", input, dim)
@@ -121,6 +135,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     """`(values, indices)`: the `k`-th least element along `dim`, counted from 1; NaN is the largest.
 
     Raises `ArgumentValueError` unless `1 <= k <= input.shape[dim]`.
+
+    >>> import tensorplay as tp
+    >>> tp.kthvalue(tp.tensor([30, 10, 20]), 2)
+    ValuesIndices(values=tensor(20), indices=tensor(2))
     """
     count = _count_along("kthvalue", input, dim)
     if not 1 <= k <= count:
@@ -166,13 +184,24 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element, the lower of two; with `dim`, `(values, indices)` along it.
 
     NaN where there is one. An empty dimension is refused (`ArgumentValueError`).
+
+    >>> import tensorplay as tp
+    >>> tp.median(tp.tensor([3.0, 1.0, 4.0, 2.0]))
+    tensor(2.)
+    >>> tp.median(tp.tensor([[3, 1, 2], [6, 5, 4]]), 1)
+    ValuesIndices(values=tensor([2, 5]), indices=tensor([2, 1]))
     """
     return _median_form("median", input, dim, keepdim, ignore_nan=False)
 
 
 @composite(method=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401
-    """As `median` of the elements that are not NaN; NaN where all are."""
+    """As `median` of the elements that are not NaN; NaN where all are.
+
+    >>> import tensorplay as tp
+    >>> tp.nanmedian(tp.tensor([1.0, float("nan"), 2.0, 5.0]))
+    tensor(2.)
+    """
     return _median_form("nanmedian", input, dim, keepdim, ignore_nan=True)
 
 
@@ -257,6 +286,10 @@ def quantile(
     `interpolation` says what stands between two elements: "linear", "lower", "higher", "nearest" or
     "midpoint". A 1-d `q` adds a leading dimension. NaN where the row holds one. Only floating-point
     tensors (`DTypeError`), and none without elements (`ArgumentValueError`).
+
+    >>> import tensorplay as tp
+    >>> tp.quantile(tp.tensor([1.0, 2.0, 3.0, 4.0]), tp.tensor([0.25, 0.5]))
+    tensor([1.7500, 2.5000])
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
@@ -270,7 +303,12 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """As `quantile` of the elements that are not NaN; NaN where all are."""
+    """As `quantile` of the elements that are not NaN; NaN where all are.
+
+    >>> import tensorplay as tp
+    >>> tp.nanquantile(tp.tensor([1.0, float("nan"), 2.0, 5.0]), 0.5)
+    tensor(2.)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
 
 

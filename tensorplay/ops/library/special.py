@@ -50,13 +50,23 @@ def _log_of_sum(a: Value, b: Value, power: Callable[[Value], Value], scale: floa
 
 @pointwise(promotion=FLOAT, method=True)
 def logaddexp(input: Value, other: Value) -> Value:
-    """`log(exp(input) + exp(other))` without overflow; the operands broadcast, integers become floats."""
+    """`log(exp(input) + exp(other))` without overflow; the operands broadcast, integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.logaddexp(tp.tensor([0.0, 1000.0]), tp.tensor([0.0, 1000.0]))
+    tensor([6.9315e-01, 1.0007e+03])
+    """
     return _log_of_sum(input, other, ops.exp, 1)
 
 
 @pointwise(promotion=FLOAT, method=True)
 def logaddexp2(input: Value, other: Value) -> Value:
-    """`log2(2**input + 2**other)` without overflow; the operands broadcast, integers become floats."""
+    """`log2(2**input + 2**other)` without overflow; the operands broadcast, integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.logaddexp2(tp.tensor([1.0, 1000.0]), tp.tensor([1.0, 1000.0]))
+    tensor([   2., 1001.])
+    """
     return _log_of_sum(input, other, ops.exp2, 1 / math.log(2))
 
 
@@ -65,27 +75,47 @@ def logaddexp2(input: Value, other: Value) -> Value:
 
 @pointwise(promotion=FLOAT, method=True)
 def xlogy(input: Scalar, other: Scalar) -> Value:
-    """`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN. Integers become floats."""
+    """`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.xlogy(tp.tensor([0.0, 2.0]), tp.tensor([0.0, 3.0]))
+    tensor([0.0000, 2.1972])
+    """
     silent = ops.logical_and(ops.eq(input, 0), ops.logical_not(ops.isnan(other)))
     return ops.where(silent, 0, input * ops.log(other))
 
 
 @pointwise(promotion=FLOAT, method=True)
 def xlog1py(input: Scalar, other: Scalar) -> Value:
-    """`input * log(1 + other)`, and 0 where `input` is 0, unless `other` is NaN. Integers become floats."""
+    """`input * log(1 + other)`, and 0 where `input` is 0, unless `other` is NaN. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.xlog1py(tp.tensor([0.0, 2.0]), tp.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
     silent = ops.logical_and(ops.eq(input, 0), ops.logical_not(ops.isnan(other)))
     return ops.where(silent, 0, input * ops.log1p(other))
 
 
 @pointwise(promotion=FLOAT, method=True)
 def ldexp(input: Value, other: Scalar) -> Value:
-    """`input * 2**other`. Integers become floats."""
+    """`input * 2**other`. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.ldexp(tp.tensor([1.0, 3.0]), tp.tensor([4, -1]))
+    tensor([16.0000,  1.5000])
+    """
     return input * ops.exp2(other)
 
 
 @composite(method=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """`input ** exponent` in float64 (complex128 for complex operands), whatever the dtypes; one of both is a tensor."""
+    """`input ** exponent` in float64 (complex128 for complex operands), whatever the dtypes; one of both is a tensor.
+
+    >>> import tensorplay as tp
+    >>> tp.float_power(tp.tensor([1, 2, 3]), 2)
+    tensor([1., 4., 9.], dtype=tensorplay.float64)
+    """
     if not is_tensor(input) and not is_tensor(exponent):
         raise ArgumentError(f"float_power: needs at least one tensor, got {input} and {exponent}")
     found: Tensor = tp.pow(_widest(input), _widest(exponent))
@@ -103,7 +133,12 @@ def _widest(operand: Any) -> Any:  # noqa: ANN401  # a tensor or a number
 
 @pointwise(promotion=FLOAT, method=True)
 def sinc(input: Value) -> Value:
-    """`sin(πx) / (πx)`, 1 at 0. Integers become floats."""
+    """`sin(πx) / (πx)`, 1 at 0. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.sinc(tp.tensor([0.0, 0.5, 1.5]))
+    tensor([ 1.0000,  0.6366, -0.2122])
+    """
     zero = ops.eq(input, 0)
     angle = ops.where(zero, 1, input * math.pi)
     return ops.where(zero, 1, ops.sin(angle) / angle)
@@ -111,19 +146,34 @@ def sinc(input: Value) -> Value:
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def deg2rad(input: Value) -> Value:
-    """Degrees to radians, `input * π / 180`. Integers become floats."""
+    """Degrees to radians, `input * π / 180`. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.deg2rad(tp.tensor([0.0, 90.0, 180.0]))
+    tensor([0.0000, 1.5708, 3.1416])
+    """
     return input * (math.pi / 180)
 
 
 @pointwise(promotion=FLOAT, method=True, inplace=True)
 def rad2deg(input: Value) -> Value:
-    """Radians to degrees, `input * 180 / π`. Integers become floats."""
+    """Radians to degrees, `input * 180 / π`. Integers become floats.
+
+    >>> import tensorplay as tp
+    >>> tp.rad2deg(tp.tensor([0.0, 3.1415927]))
+    tensor([  0., 180.])
+    """
     return input * (180 / math.pi)
 
 
 @pointwise(method=True)
 def heaviside(input: Value, values: Value) -> Value:
-    """0 for negative numbers and NaN, 1 for positive ones, `values` at 0. The operands broadcast."""
+    """0 for negative numbers and NaN, 1 for positive ones, `values` at 0. The operands broadcast.
+
+    >>> import tensorplay as tp
+    >>> tp.heaviside(tp.tensor([-1.0, 0.0, 2.0]), tp.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if input.dtype.kind == "b":
         return ops.logical_or(input, values)
     side = ops.where(ops.gt(input, 0), input.handler.constant(1, input.dtype), 0)
@@ -138,6 +188,10 @@ def nan_to_num(
 
     Those are the largest and the least finite number of the dtype unless given. Integers and bools
     stay as they are.
+
+    >>> import tensorplay as tp
+    >>> tp.nan_to_num(tp.tensor([float("nan"), float("inf"), 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
     """
     if not input.dtype.is_floating_point:
         return input.clone()
@@ -183,6 +237,10 @@ def gcd(input: Array, other: Array) -> Array:
     """The greatest common divisor of integers, at least 0; `gcd(0, 0)` is 0. The operands broadcast.
 
     Raises `DTypeError` for other dtypes.
+
+    >>> import tensorplay as tp
+    >>> tp.gcd(tp.tensor([4, -6, 0]), tp.tensor([6, 9, 5]))
+    tensor([2, 3, 5])
     """
     return _of_whole_numbers("gcd", input, other)
 
@@ -197,6 +255,10 @@ def lcm(input: Array, other: Array) -> Array:
     """The least common multiple of integers, at least 0; 0 where one is 0. The operands broadcast.
 
     Raises `DTypeError` for other dtypes.
+
+    >>> import tensorplay as tp
+    >>> tp.lcm(tp.tensor([4, 6, 0]), tp.tensor([6, 9, 5]))
+    tensor([12, 18,  0])
     """
     return _of_whole_numbers("lcm", input, other)
 

@@ -146,6 +146,12 @@ def block_diag(tensors: Parts) -> Tensor:
 
     Vectors are matrices of one row, numbers of one element. More than two dimensions are refused
     (`ShapeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.block_diag(tp.tensor([[1, 2], [3, 4]]), tp.tensor([[7]]))
+    tensor([[1, 2, 0],
+            [3, 4, 0],
+            [0, 0, 7]])
     """
     _some("block_diag", tensors)
     for k, each in enumerate(tensors):

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 def nansum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The sum over dimensions (all by default), NaN counted as 0; bool and integers sum to int64."""
+    """The sum over dimensions (all by default), NaN counted as 0; bool and integers sum to int64.
+
+    >>> import tensorplay as tp
+    >>> tp.nansum(tp.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
     numbers = input.masked_fill(input.isnan(), 0) if input.dtype.is_floating_point else input
     return numbers.sum(dim, keepdim, dtype=dtype)
 
@@ -42,6 +47,10 @@ def nanmean(
     """The mean over dimensions (all by default) of the elements that are not NaN; NaN where all are.
 
     Only floating-point tensors (`DTypeError`).
+
+    >>> import tensorplay as tp
+    >>> tp.nanmean(tp.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
     """
     if not input.dtype.is_floating_point:
         raise DTypeError(
@@ -58,7 +67,12 @@ def nanmean(
 
 @composite(method=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # two tensors
-    """`(min, max)` along a dimension or of all elements; NaN wins, equal elements share the gradient."""
+    """`(min, max)` along a dimension or of all elements; NaN wins, equal elements share the gradient.
+
+    >>> import tensorplay as tp
+    >>> tp.aminmax(tp.tensor([3, 1, 2]))
+    MinMax(min=tensor(1), max=tensor(3))
+    """
     return MinMax(tp.amin(input, dim, keepdim), tp.amax(input, dim, keepdim))
 
 
@@ -93,6 +107,12 @@ def diff(
 
     `prepend` and `append` are joined to the input first, unless `n` is 0. A 0-d tensor (`DimensionError`) and a
     negative `n` (`ArgumentValueError`) are refused.
+
+    >>> import tensorplay as tp
+    >>> tp.diff(tp.tensor([1, 4, 9, 16]))
+    tensor([3, 5, 7])
+    >>> tp.diff(tp.tensor([1, 4, 9, 16]), 2)
+    tensor([2, 2])
     """
     place = layout.normalize_dim("diff", dim, input.ndim)
     if not input.ndim:
@@ -135,6 +155,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     """The integral of `y` along `dim` by the trapezoidal rule: `Σ (x[i+1] - x[i]) * (y[i] + y[i+1]) / 2`.
 
     Without `x` the values stand `dx` apart; a 1-d `x` holds the places along `dim`.
+
+    >>> import tensorplay as tp
+    >>> tp.trapezoid(tp.tensor([1.0, 5.0, 10.0]))
+    tensor(10.5000)
+    >>> tp.trapezoid(tp.tensor([1.0, 5.0, 10.0]), tp.tensor([0.0, 2.0, 3.0]))
+    tensor(13.5000)
     """
     areas, place = _panels("trapezoid", y, x, dx, dim)
     return areas.sum(place)
@@ -144,7 +170,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1
 ) -> Tensor:
-    """The integrals of `trapezoid` up to each place but the first."""
+    """The integrals of `trapezoid` up to each place but the first.
+
+    >>> import tensorplay as tp
+    >>> tp.cumulative_trapezoid(tp.tensor([1.0, 5.0, 10.0]))
+    tensor([ 3.0000, 10.5000])
+    """
     areas, place = _panels("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(place)
 

@@ -34,6 +34,11 @@ def unfold(input: TensorMeta, dimension: int, size: int, step: int) -> ViewMap:
     """Windows of `size` elements, `step` apart, along a dimension.
 
     The windows' elements are the last dimension.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
     """
     place = layout.normalize_dim("unfold", dimension, input.ndim)
     own = input.shape[place] if input.ndim else 1
@@ -146,7 +151,13 @@ def _strided_source(
 def as_strided(
     input: TensorMeta, size: Size, stride: Size, storage_offset: int | None = None
 ) -> ViewMap:
-    """A view of the storage with these strides, from the element `storage_offset` of the storage (default: the tensor's)."""
+    """A view of the storage with these strides, from the element `storage_offset` of the storage (default: the tensor's).
+
+    >>> import tensorplay as tp
+    >>> tp.as_strided(tp.arange(6), (2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
+    """
     return _strided_source(input, size, stride, storage_offset)
 
 
@@ -190,7 +201,12 @@ def _scatter_batching(operator: Operator, values: Values, metas: Values, size: i
 def as_strided_scatter(
     input: Array, src: Array, size: Size, stride: Size, storage_offset: int | None = None
 ) -> Array:
-    """`input` with the elements of its strided view replaced by `src`."""
+    """`input` with the elements of its strided view replaced by `src`.
+
+    >>> import tensorplay as tp
+    >>> tp.as_strided_scatter(tp.zeros(4), tp.tensor([1.0, 2.0]), (2,), (2,), 1)
+    tensor([0., 1., 0., 2.])
+    """
     memory = np.arange(input.size, dtype=np.int64).reshape(input.shape)
     strides, offset = element_strides(input), _offset_of(input)
     low, high = layout.extent(input.shape, strides, 0)

@@ -31,7 +31,12 @@ def _permute_inverse(input: TensorMeta, dims: Sequence[int]) -> tuple[str, tuple
 
 @declare_view(inverse=_permute_inverse)
 def permute(input: TensorMeta, dims: Sizes) -> ViewMap:
-    """Dimension `k` of the result is dimension `dims[k]` of the tensor."""
+    """Dimension `k` of the result is dimension `dims[k]` of the tensor.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(2, 3, 4).permute(2, 0, 1).shape
+    (4, 2, 3)
+    """
     order = layout.normalize_dims("permute", dims, input.ndim) if input.ndim else tuple(dims)
     if len(order) != input.ndim:
         msg = f"permute: {tuple(dims)} names {len(order)} dimensions of a {input.ndim}-d tensor"
@@ -42,7 +47,12 @@ def permute(input: TensorMeta, dims: Sizes) -> ViewMap:
 
 @declare_view(inverse=lambda input, dim0, dim1: ("transpose", (dim0, dim1)))
 def transpose(input: TensorMeta, dim0: int, dim1: int) -> ViewMap:
-    """Two dimensions exchanged."""
+    """Two dimensions exchanged.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(2, 3, 4).transpose(0, 2).shape
+    (4, 3, 2)
+    """
     a = layout.normalize_dim("transpose", dim0, input.ndim)
     b = layout.normalize_dim("transpose", dim1, input.ndim)
     return _exchange(input, a, b)
@@ -57,7 +67,14 @@ def _exchange(input: TensorMeta, a: int, b: int) -> ViewMap:
 
 @declare_view(inverse=lambda input: ("t", ()))
 def t(input: TensorMeta) -> ViewMap:
-    """The transpose of a matrix; tensors of fewer dimensions are unchanged."""
+    """The transpose of a matrix; tensors of fewer dimensions are unchanged.
+
+    >>> import tensorplay as tp
+    >>> tp.t(tp.tensor([[1, 2, 3], [4, 5, 6]]))
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
     if input.ndim > 2:
         msg = f"t: expected at most 2 dimensions, found {input.ndim}; use transpose or permute"
         raise DimensionError(msg)
@@ -66,7 +83,12 @@ def t(input: TensorMeta) -> ViewMap:
 
 @composite(method=True)
 def movedim(input: Tensor, source: Size, destination: Size) -> Tensor:
-    """Dimensions `source` moved to the places `destination`, the others in order."""
+    """Dimensions `source` moved to the places `destination`, the others in order.
+
+    >>> import tensorplay as tp
+    >>> tp.movedim(tp.ones(2, 3, 4), 0, -1).shape
+    (3, 4, 2)
+    """
     start = layout.normalize_dims("movedim", source, input.ndim)
     end = layout.normalize_dims("movedim", destination, input.ndim)
     if len(start) != len(end):
@@ -79,7 +101,12 @@ def movedim(input: Tensor, source: Size, destination: Size) -> Tensor:
 
 @composite(method=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged."""
+    """Two dimensions exchanged.
+
+    >>> import tensorplay as tp
+    >>> tp.swapaxes(tp.ones(2, 3, 4), 0, 2).shape
+    (4, 3, 2)
+    """
     return transpose(input, axis0, axis1)
 
 
@@ -114,6 +141,12 @@ def view(input: TensorMeta, size: Sizes) -> ViewMap:
     """The same elements in row-major order with another shape, sharing memory.
 
     Refused where strides do not allow it.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(6).view(3, 2)
+    tensor([[0, 1],
+            [2, 3],
+            [4, 5]])
     """
     shape = layout.infer_size("view", size, input.shape)
     strides = layout.reshape_strides(input.shape, input.strides, shape)
@@ -131,6 +164,11 @@ def reshape(input: Tensor, shape: Sizes) -> Tensor:
     """The same elements in row-major order with another shape.
 
     A view where strides allow it, else a copy.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(6).reshape(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
     """
     size = layout.infer_size("reshape", shape, input.shape)
     if (
@@ -143,19 +181,38 @@ def reshape(input: Tensor, shape: Sizes) -> Tensor:
 
 @composite(method=True)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """Reshaped to the shape of `other`."""
+    """Reshaped to the shape of `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(4).reshape_as(tp.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return reshape(input, other.shape)
 
 
 @composite(method=True)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view with the shape of `other`."""
+    """A view with the shape of `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(4).view_as(tp.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view(input, other.shape)
 
 
 @composite(method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions `start_dim` to `end_dim` merged into one."""
+    """Dimensions `start_dim` to `end_dim` merged into one.
+
+    >>> import tensorplay as tp
+    >>> tp.flatten(tp.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    >>> tp.ones(2, 3, 4).flatten(1).shape
+    (2, 12)
+    """
     if not input.ndim:
         return reshape(input, (1,))
     start = layout.normalize_dim("flatten", start_dim, input.ndim)
@@ -169,7 +226,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Size) -> Tensor:
-    """One dimension cut into several."""
+    """One dimension cut into several.
+
+    >>> import tensorplay as tp
+    >>> tp.arange(6).unflatten(0, (2, -1))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     place = layout.normalize_dim("unflatten", dim, input.ndim)
     shape = input.shape
     inner = layout.infer_size("unflatten", sizes, (shape[place],))
@@ -178,7 +241,13 @@ def unflatten(input: Tensor, dim: int, sizes: Size) -> Tensor:
 
 @declare_view(inverse=lambda input, dim: ("squeeze", (dim if dim >= 0 else dim + input.ndim + 1,)))
 def unsqueeze(input: TensorMeta, dim: int) -> ViewMap:
-    """A dimension of size 1 inserted at `dim`."""
+    """A dimension of size 1 inserted at `dim`.
+
+    >>> import tensorplay as tp
+    >>> tp.unsqueeze(tp.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
     place = layout.normalize_dim("unsqueeze", dim, input.ndim + 1)
     shape = (*input.shape[:place], 1, *input.shape[place:])
     found = ViewMap(shape, lambda i: [*i[:place], *i[place + 1 :]])
@@ -196,7 +265,14 @@ def _squeezed_dims(input: TensorMeta, dim: Sequence[int] | None) -> tuple[int, .
 
 @declare_view(inverse=lambda input, dim: ("view", (input.shape,)))
 def squeeze(input: TensorMeta, dim: Dims = None) -> ViewMap:
-    """Dimensions of size 1 removed: those of `dim`, or all."""
+    """Dimensions of size 1 removed: those of `dim`, or all.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(1, 2, 1).squeeze().shape
+    (2,)
+    >>> tp.ones(1, 2, 1).squeeze(0).shape
+    (2, 1)
+    """
     gone = _squeezed_dims(input, dim)  # type: ignore[arg-type]  # bound as a tuple
 
     def source(i: Sequence[Any]) -> Sequence[Any]:
@@ -211,6 +287,11 @@ def expand(input: TensorMeta, size: Sizes) -> ViewMap:
     """Dimensions of size 1 stretched without a copy.
 
     -1 keeps a size, leading dimensions may be added.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
     """
     lead = len(size) - input.ndim
     if lead < 0:
@@ -260,13 +341,25 @@ def _expand_gradient(grad: Tensor) -> Tensor:
 
 @composite(method=True)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the shape of `other`."""
+    """Expanded to the shape of `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([[1], [2]]).expand_as(tp.ones(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand(input, other.shape)
 
 
 @composite(method=True)
 def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
-    """Expanded to `size`."""
+    """Expanded to `size`.
+
+    >>> import tensorplay as tp
+    >>> tp.broadcast_to(tp.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(input, size)
 
 
@@ -293,7 +386,13 @@ def alias(input: TensorMeta) -> ViewMap:
     inverse=lambda input: ("alias", ()), not_differentiable="it cuts the tensor off from autograd"
 )
 def detach(input: TensorMeta) -> ViewMap:
-    """The same memory outside autograd."""
+    """The same memory outside autograd.
+
+    >>> import tensorplay as tp
+    >>> x = tp.ones(2, requires_grad=True)
+    >>> x.detach().requires_grad
+    False
+    """
     return ViewMap(input.shape, lambda i: i)
 
 
