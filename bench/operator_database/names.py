@@ -44,10 +44,18 @@ def named(path: str) -> Callable[..., Any] | None:
         return found
     member = getattr(tp.Tensor, path, None)
     if callable(member):
-        return lambda tensor, *args, **kwargs: getattr(tensor, path)(*args, **kwargs)
+        return lambda tensor, *args, **kwargs: getattr(_a_tensor(tensor), path)(*args, **kwargs)
     if isinstance(member, property) or inspect.isdatadescriptor(member):
         return lambda tensor: getattr(tensor, path)
     return None
+
+
+def _a_tensor(value: Any) -> Any:
+    """A method needs a tensor, as PyTorch's does."""
+    if not isinstance(value, tp.Tensor):
+        msg = f"expected a tensor, found {type(value).__name__}"
+        raise TypeError(msg)
+    return value
 
 
 def ours(info: Any) -> Callable[..., Any] | Absent:  # an OpInfo

@@ -171,7 +171,7 @@ class Runner:
             self._inplace(call, inplace)
 
     def _method(self, call: Call, method: Any) -> None:  # a method of theirs
-        name = getattr(method, "__name__", self.info.name)
+        name = _name_of(method, self.info.name)
         try:
             theirs = method(*_copies(call.args), **_copies(call.sample.kwargs))
         except Exception:  # this sample is not one of the method
@@ -181,7 +181,7 @@ class Runner:
         self._count("method", call, reason)
 
     def _inplace(self, call: Call, inplace: Any) -> None:  # a method of theirs
-        name = getattr(inplace, "__name__", self.info.name + "_")
+        name = _name_of(inplace, self.info.name + "_")
         args, kwargs = _copies(call.args), _copies(call.sample.kwargs)
         try:
             inplace(*args, **kwargs)
@@ -603,6 +603,11 @@ def _widened_leaf(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.requires_grad:
         return found.detach().requires_grad_()
     return found
+
+
+def _name_of(function: Any, default: str) -> str:
+    found: str = getattr(function, "__name__", default)
+    return default if found.startswith("<") else found
 
 
 def _seed() -> None:

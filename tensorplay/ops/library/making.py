@@ -46,9 +46,12 @@ def logspace(
 ) -> Value:  # fmt: skip
     """`base ** x` for `steps` numbers x from `start` to `end`, both included, evenly spaced.
 
-    Computed in float64 and rounded once; integer dtypes drop what comes after the point.
+    Computed in float64 and rounded once; integer dtypes drop what comes after the
+    point, of `start` and `end` and of the results.
     """
     place = ops.to_dtype(index[0], dtypes.float64)
+    if dtype is not None and dtype.is_integral:
+        start, end = int(start.real), int(end.real)
     if steps == 1:
         return ops.pow(base, place * 0 + start)
     step = (end - start) / (steps - 1)

@@ -24,6 +24,7 @@ from tensorplay.core.errors import (
 )
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
+from tensorplay.ops.batching import broadcasting
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.library.gathering import check_index
 from tensorplay.ops.registry import tp
@@ -177,15 +178,23 @@ def unravel_index(indices: Tensor, shape: Size) -> Any:  # noqa: ANN401  # a tup
         raise DTypeError(f"unravel_index: expected integers, found {indices.dtype}")
     if any(each < 0 for each in shape):
         raise ArgumentValueError(f"unravel_index: sizes must not be negative, found {tuple(shape)}")
-    count = layout.numel(shape)
-    if indices.numel():
-        outside = (indices < -count) | (indices >= count)
-        if outside.any().item():
-            raise IndexRangeError(
-                f"unravel_index: a place is outside of a tensor of shape {tuple(shape)}"
-            )
+    places: Tensor = tp.places_inside(indices, layout.numel(shape))
     steps = layout.contiguous_strides(tuple(shape))
-    return tuple((indices // step) % size for step, size in zip(steps, shape, strict=True))
+    return tuple((places // step) % size for step, size in zip(steps, shape, strict=True))
+
+
+@structured(
+    meta=lambda input, count: TensorMeta(input.shape, input.dtype, input.device),
+    public=False,
+    not_differentiable="its result are indices",
+    batching=broadcasting,
+)
+def places_inside(input: Array, count: int) -> Array:
+    """The places themselves, all of which lie in `[-count, count)`; others raise `IndexRangeError`."""
+    if input.size and (input.min() < -count or input.max() >= count):
+        wrong = input.max() if input.max() >= count else input.min()
+        raise IndexRangeError(f"unravel_index: place {wrong} is outside of {count} elements")
+    return np.array(input, order="C")
 
 
 def _triangle_meta(
@@ -297,6 +306,13 @@ def _() -> Iterator[Sample]:
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4), int32, low=-1, high=2))
     yield sample(Arg((), dtypes.bool_))
+
+
+@places_inside.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 3), int64, low=-24, high=24), 24)
+    yield sample(Arg((3, 2), int32, low=0, high=6, layout="transposed"), 6)
+    yield bad(IndexRangeError, "outside", Arg((1,), int64, values=[-7]), 6)
 
 
 @unravel_index.sample
