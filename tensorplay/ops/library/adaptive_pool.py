@@ -147,7 +147,13 @@ def _declare_largest(ndim: int) -> tuple[Operator, Operator]:
 
     more = " With ``return_indices`` also the flat\n    places in the image, those of the first of equal elements; NaN is larger than any number."
     adaptive_max_pool.__doc__ = _documented(ndim, "Largest elements", "max", more)
-    with_indices.__doc__ = f"""What `{name}` gives, and the flat place in the image of each."""
+    with_indices.__doc__ = f"""What `{name}` gives, and the flat place in the image of each.
+
+    >>> images = tp.arange({4**ndim}.0).reshape(1, 1, {", ".join("4" * ndim)})
+    >>> largest, places = tp.{name}_with_indices(images, 1)
+    >>> largest.item(), places.item()
+    ({4**ndim - 1}.0, {4**ndim - 1})
+    """
     return (
         composite(name=f"{name}_with_indices")(with_indices),
         composite(name=name)(adaptive_max_pool),

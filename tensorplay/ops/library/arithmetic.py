@@ -10,6 +10,7 @@ from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentError, ArgumentValueError, ShapeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import COMMON, FLOAT, pointwise
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.kinds.pointwise import Promotion, refuse_bool
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -276,20 +277,21 @@ def square(input: Value) -> Value:
     return ops.to_dtype(input, dtypes.int64) if input.dtype.kind == "b" else ops.square(input)
 
 
-def _rounding(name: str, doc: str) -> Operator:
-    """Integers are their own rounding."""
+def _rounding(name: str, doc: str, at: str, found: str) -> Operator:
+    """Integers are their own rounding. The example gives `found` at the elements `at`."""
     function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
         return function(input) if input.dtype.is_differentiable else input
 
-    declared.__name__, declared.__doc__ = name, doc
+    declared.__name__ = name
+    declared.__doc__ = with_example(doc, f"{name}(tp.tensor([{at}]))", f"tensor([{found}])")
     return pointwise(method=True, inplace=True)(declared)
 
 
-floor = _rounding("floor", "The largest integer not above.")
-ceil = _rounding("ceil", "The smallest integer not below.")
-trunc = _rounding("trunc", "The integer part, toward zero.")
+floor = _rounding("floor", "The largest integer not above.", "1.7, -1.2", " 1., -2.")
+ceil = _rounding("ceil", "The smallest integer not below.", "1.2, -1.7", " 2., -1.")
+trunc = _rounding("trunc", "The integer part, toward zero.", "1.7, -1.7", " 1., -1.")
 
 
 @pointwise(method=True, inplace=True)
@@ -330,44 +332,59 @@ for _operator in (neg, abs, sign, square, floor, ceil, trunc, round, frac):
 # ---- one operand: elementary functions ----------------------------------------------------------------------
 
 
-def _elementary(name: str, doc: str, low: float = -2.0, high: float = 2.0) -> Operator:
-    """The instruction of that name, on floats; integers become floats."""
+def _elementary(  # the columns of the table below
+    name: str, doc: str, at: str, found: str, low: float = -2.0, high: float = 2.0
+) -> Operator:
+    """The instruction of that name, on floats; integers become floats. Its example gives `found` at the elements `at`."""
     function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
         return function(input)
 
-    declared.__name__, declared.__doc__ = name, doc
+    declared.__name__ = name
+    declared.__doc__ = with_example(doc, f"{name}(tp.tensor([{at}]))", f"tensor([{found}])")
     operator = pointwise(promotion=FLOAT, method=True, inplace=True)(declared)
     operator.sample(_unary_samples(low, high))
     return operator
 
 
-sqrt = _elementary("sqrt", "The square root.", 0.1)
-rsqrt = _elementary("rsqrt", "`1 / sqrt(input)`.", 0.1)
-reciprocal = _elementary("reciprocal", "`1 / input`.", 0.5)
-exp = _elementary("exp", "`e ** input`.")
-exp2 = _elementary("exp2", "`2 ** input`.")
-expm1 = _elementary("expm1", "`e ** input - 1`, exact near 0.")
-log = _elementary("log", "The natural logarithm.", 0.1)
-log2 = _elementary("log2", "The logarithm of base 2.", 0.1)
-log10 = _elementary("log10", "The logarithm of base 10.", 0.1)
-log1p = _elementary("log1p", "`log(1 + input)`, exact near 0.", -0.5)
-sin = _elementary("sin", "The sine.")
-cos = _elementary("cos", "The cosine.")
-tan = _elementary("tan", "The tangent.", -1.2, 1.2)
-asin = _elementary("asin", "The inverse sine.", -0.9, 0.9)
-acos = _elementary("acos", "The inverse cosine.", -0.9, 0.9)
-atan = _elementary("atan", "The inverse tangent.")
-sinh = _elementary("sinh", "The hyperbolic sine.")
-cosh = _elementary("cosh", "The hyperbolic cosine.")
-tanh = _elementary("tanh", "The hyperbolic tangent.")
-asinh = _elementary("asinh", "The inverse hyperbolic sine.")
-acosh = _elementary("acosh", "The inverse hyperbolic cosine.", 1.2, 4.0)
-atanh = _elementary("atanh", "The inverse hyperbolic tangent.", -0.9, 0.9)
-erf = _elementary("erf", "The error function.")
-erfc = _elementary("erfc", "`1 - erf(input)`, exact for large arguments.")
-erfinv = _elementary("erfinv", "The inverse of the error function.", -0.9, 0.9)
+sqrt = _elementary("sqrt", "The square root.", "4.0, 2.0", "2.0000, 1.4142", 0.1)
+rsqrt = _elementary("rsqrt", "`1 / sqrt(input)`.", "4.0, 0.25", "0.5000, 2.0000", 0.1)
+reciprocal = _elementary("reciprocal", "`1 / input`.", "4.0, -0.5", " 0.2500, -2.0000", 0.5)
+exp = _elementary("exp", "`e ** input`.", "0.0, 1.0", "1.0000, 2.7183")
+exp2 = _elementary("exp2", "`2 ** input`.", "3.0, 0.5", "8.0000, 1.4142")
+expm1 = _elementary(
+    "expm1", "`e ** input - 1`, exact near 0.", "1e-06, 1.0", "1.0000e-06, 1.7183e+00"
+)
+log = _elementary("log", "The natural logarithm.", "1.0, 10.0", "0.0000, 2.3026", 0.1)
+log2 = _elementary("log2", "The logarithm of base 2.", "8.0, 0.5", " 3., -1.", 0.1)
+log10 = _elementary("log10", "The logarithm of base 10.", "100.0, 0.5", " 2.0000, -0.3010", 0.1)
+log1p = _elementary(
+    "log1p", "`log(1 + input)`, exact near 0.", "1e-06, 1.0", "1.0000e-06, 6.9315e-01", -0.5
+)
+sin = _elementary("sin", "The sine.", "0.0, 1.0", "0.0000, 0.8415")
+cos = _elementary("cos", "The cosine.", "0.0, 1.0", "1.0000, 0.5403")
+tan = _elementary("tan", "The tangent.", "0.0, 1.0", "0.0000, 1.5574", -1.2, 1.2)
+asin = _elementary("asin", "The inverse sine.", "0.5, 1.0", "0.5236, 1.5708", -0.9, 0.9)
+acos = _elementary("acos", "The inverse cosine.", "1.0, 0.5", "0.0000, 1.0472", -0.9, 0.9)
+atan = _elementary("atan", "The inverse tangent.", "0.0, 1.0", "0.0000, 0.7854")
+sinh = _elementary("sinh", "The hyperbolic sine.", "0.0, 1.0", "0.0000, 1.1752")
+cosh = _elementary("cosh", "The hyperbolic cosine.", "0.0, 1.0", "1.0000, 1.5431")
+tanh = _elementary("tanh", "The hyperbolic tangent.", "1.0, -20.0", " 0.7616, -1.0000")
+asinh = _elementary("asinh", "The inverse hyperbolic sine.", "0.0, 1.0", "0.0000, 0.8814")
+acosh = _elementary(
+    "acosh", "The inverse hyperbolic cosine.", "1.0, 2.0", "0.0000, 1.3170", 1.2, 4.0
+)
+atanh = _elementary(
+    "atanh", "The inverse hyperbolic tangent.", "0.0, 0.5", "0.0000, 0.5493", -0.9, 0.9
+)
+erf = _elementary("erf", "The error function.", "0.0, 1.0", "0.0000, 0.8427")
+erfc = _elementary(
+    "erfc", "`1 - erf(input)`, exact for large arguments.", "0.0, 1.0", "1.0000, 0.1573"
+)
+erfinv = _elementary(
+    "erfinv", "The inverse of the error function.", "0.0, 0.5", "0.0000, 0.4769", -0.9, 0.9
+)
 
 
 # ---- two operands: elementary functions and selections --------------------------------------------------------

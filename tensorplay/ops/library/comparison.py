@@ -10,6 +10,7 @@ from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import is_tensor
@@ -22,18 +23,19 @@ _TRUTH = "its result is a truth value"
 _BITS = "it works on bits"
 
 
-def _comparison(name: str, text: str) -> Operator:
+def _comparison(name: str, text: str, found: str) -> Operator:
+    """The instruction of that name; its example compares 1, 2 and 3 with 2."""
     function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Scalar, other: Scalar) -> Value:
         return function(input, other)
 
-    declared.__name__, declared.__doc__ = (
-        name,
-        f"Whether `input {text} other`, elementwise; false for NaN.",
-    )
-    if name == "ne":
-        declared.__doc__ = "Whether `input != other`, elementwise; true for NaN."
+    truth = "true" if name == "ne" else "false"
+    declared.__name__ = name
+    declared.__doc__ = with_example(
+        f"Whether `input {text} other`, elementwise; {truth} for NaN.",
+        f"{name}(tp.tensor([1, 2, 3]), 2)", f"tensor([{found}])",
+    )  # fmt: skip
     operator = pointwise(method=True, inplace=True, not_differentiable=_TRUTH)(declared)
     operator.sample(_comparison_samples)
     return operator
@@ -49,15 +51,16 @@ def _comparison_samples() -> Iterator[Sample]:
     yield sample(Arg((2, 3), dtypes.bfloat16), Arg((2, 3)))
 
 
-lt = _comparison("lt", "<")
-le = _comparison("le", "<=")
-gt = _comparison("gt", ">")
-ge = _comparison("ge", ">=")
-eq = _comparison("eq", "==")
-ne = _comparison("ne", "!=")
+lt = _comparison("lt", "<", " True, False, False")
+le = _comparison("le", "<=", " True,  True, False")
+gt = _comparison("gt", ">", "False, False,  True")
+ge = _comparison("ge", ">=", "False,  True,  True")
+eq = _comparison("eq", "==", "False,  True, False")
+ne = _comparison("ne", "!=", " True, False,  True")
 
 
-def _classification(name: str, doc: str, *, integers: bool) -> Operator:
+def _classification(name: str, doc: str, found: str, *, integers: bool) -> Operator:
+    """The instruction of that name; its example asks for 1, an infinity and NaN."""
     function: Callable[..., Value] = getattr(ops, name)
 
     def declared(input: Value) -> Value:
@@ -66,7 +69,10 @@ def _classification(name: str, doc: str, *, integers: bool) -> Operator:
         truth = ops.eq(input, input)
         return truth if integers else ops.logical_not(truth)
 
-    declared.__name__, declared.__doc__ = name, doc
+    declared.__name__ = name
+    declared.__doc__ = with_example(
+        doc, f"{name}(tp.tensor([1.0, float('inf'), float('nan')]))", f"tensor([{found}])"
+    )
     operator = pointwise(method=True, not_differentiable=_TRUTH)(declared)
     operator.sample(_classification_samples)
     return operator
@@ -79,10 +85,17 @@ def _classification_samples() -> Iterator[Sample]:
     yield sample(Arg((6,), dtypes.bfloat16, values=[inf, -inf, nan, -0.0, 0.0, -3.5]))
 
 
-isnan = _classification("isnan", "Whether an element is NaN.", integers=False)
-isinf = _classification("isinf", "Whether an element is infinite.", integers=False)
+isnan = _classification(
+    "isnan", "Whether an element is NaN.", "False, False,  True", integers=False
+)
+isinf = _classification(
+    "isinf", "Whether an element is infinite.", "False,  True, False", integers=False
+)
 isfinite = _classification(
-    "isfinite", "Whether an element is neither infinite nor NaN.", integers=True
+    "isfinite",
+    "Whether an element is neither infinite nor NaN.",
+    " True, False, False",
+    integers=True,
 )
 
 
@@ -159,14 +172,16 @@ def _logical_samples() -> Iterator[Sample]:
 logical_not.sample(_classification_samples)
 
 
-def _bits(name: str, instruction: str, doc: str) -> Operator:
+def _bits(name: str, instruction: str, doc: str, numbers: str, found: str) -> Operator:
+    """The instruction, of integers and bools; its example gives `found` for two operands, `numbers`."""
     function: Callable[..., Value] = getattr(ops, instruction)
 
     def declared(input: Scalar, other: Scalar) -> Value:
         _refuse_floats(name, input)
         return function(input, other)
 
-    declared.__name__, declared.__doc__ = name, doc
+    declared.__name__ = name
+    declared.__doc__ = with_example(doc, f"{name}({numbers})", f"tensor([{found}])")
     operator = pointwise(method=True, inplace=True, not_differentiable=_BITS)(declared)
     operator.sample(_bit_samples)
     return operator
@@ -184,13 +199,41 @@ def _bit_samples() -> Iterator[Sample]:
     yield bad(DTypeError, "expected integers", Arg((3,)), Arg((3,)))
 
 
-bitwise_and = _bits("bitwise_and", "bitwise_and", "Bits set in both; logical and of bools.")
-bitwise_or = _bits("bitwise_or", "bitwise_or", "Bits set in one of both; logical or of bools.")
-bitwise_xor = _bits("bitwise_xor", "bitwise_xor", "Bits set in exactly one; logical xor of bools.")
-bitwise_left_shift = _bits(
-    "bitwise_left_shift", "lshift", "`input << other`; bits shifted out are lost."
+bitwise_and = _bits(
+    "bitwise_and",
+    "bitwise_and",
+    "Bits set in both; logical and of bools.",
+    "tp.tensor([12, 10]), 9",
+    "8, 8",
 )
-bitwise_right_shift = _bits("bitwise_right_shift", "rshift", "`input >> other`, keeping the sign.")
+bitwise_or = _bits(
+    "bitwise_or",
+    "bitwise_or",
+    "Bits set in one of both; logical or of bools.",
+    "tp.tensor([12, 10]), 9",
+    "13, 11",
+)
+bitwise_xor = _bits(
+    "bitwise_xor",
+    "bitwise_xor",
+    "Bits set in exactly one; logical xor of bools.",
+    "tp.tensor([12, 10]), 9",
+    "5, 3",
+)
+bitwise_left_shift = _bits(
+    "bitwise_left_shift",
+    "lshift",
+    "`input << other`; bits shifted out are lost.",
+    "tp.tensor([1, -3]), 2",
+    "  4, -12",
+)
+bitwise_right_shift = _bits(
+    "bitwise_right_shift",
+    "rshift",
+    "`input >> other`, keeping the sign.",
+    "tp.tensor([9, -9]), 2",
+    " 2, -3",
+)
 
 
 @pointwise(method=True, inplace=True, not_differentiable=_BITS)

@@ -11,6 +11,7 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.core.memory_format import checked_format, contiguous_format, preserve_format
 from tensorplay.ops.declare import composite, pointwise
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, sample
 from tensorplay.ops.values import Raw, Value
@@ -108,10 +109,11 @@ def _converter(name: str, dtype: DType) -> Operator:
     def declared(input: Tensor, memory_format: object = preserve_format) -> Tensor:
         return laid_out(input.to(dtype), memory_format)
 
-    declared.__name__, declared.__doc__ = (
-        name,
+    declared.__name__ = name
+    declared.__doc__ = with_example(
         f"Converted to {dtype.name}; itself where it has that dtype and the memory format.",
-    )
+        f"tensor([0, 7]).{name}().dtype", f"tensorplay.{dtype.name}",
+    )  # fmt: skip
     operator = composite(method=True, public=False)(declared)
     operator.sample(_samples)
     return operator

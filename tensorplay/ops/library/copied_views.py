@@ -19,6 +19,7 @@ from tensorplay.core import layout
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.ops import door
 from tensorplay.ops.declare import composite
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.library import parts, strided, views
 from tensorplay.ops.library.conversion import contiguous_copy
 from tensorplay.ops.registry import Operator
@@ -29,15 +30,18 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 
-def _copy_of(view: Operator) -> Operator:
-    """The operator `<view>_copy` of a view."""
+def _copy_of(view: Operator, values: str, found: str) -> Operator:
+    """The operator `<view>_copy` of a view; its example gives `found` for `values`."""
 
     def declared(*values: Any) -> Tensor:  # noqa: ANN401  # the view's arguments
         found: Tensor = door.call(view, values)
         return contiguous_copy(found)
 
     declared.__name__ = f"{view.name}_copy"
-    declared.__doc__ = f"`{view.name}` as a copy: {view.doc}"
+    about, _, _ = inspect.cleandoc(view.doc).partition(">>>")
+    declared.__doc__ = with_example(
+        f"`{view.name}` as a copy: {about.rstrip()}", f"{view.name}_copy({values}).tolist()", found
+    )
     parameters = list(inspect.signature(view.function).parameters.values())
     declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by `signature_of`
     operator = composite()(declared)
@@ -46,11 +50,22 @@ def _copy_of(view: Operator) -> Operator:
     return operator
 
 
-for _view in (
-    views.alias, strided.as_strided, parts.diagonal, views.expand, views.permute, parts.select, parts.slice,
-    views.squeeze, views.t, views.transpose, strided.unfold, views.unsqueeze, views.view,
-):  # fmt: skip
-    _copy_of(_view)
+for _view, _values, _found in (
+    (views.alias, "tp.tensor([1, 2])", "[1, 2]"),
+    (strided.as_strided, "tp.arange(6), (2, 2), (3, 1)", "[[0, 1], [3, 4]]"),
+    (parts.diagonal, "tp.tensor([[1, 2], [3, 4]])", "[1, 4]"),
+    (views.expand, "tp.tensor([[1], [2]]), (2, 3)", "[[1, 1, 1], [2, 2, 2]]"),
+    (views.permute, "tp.tensor([[1, 2], [3, 4]]), (1, 0)", "[[1, 3], [2, 4]]"),
+    (parts.select, "tp.tensor([[1, 2], [3, 4]]), 1, 0", "[1, 3]"),
+    (parts.slice, "tp.arange(5), 0, 1, 4", "[1, 2, 3]"),
+    (views.squeeze, "tp.tensor([[1, 2]])", "[1, 2]"),
+    (views.t, "tp.tensor([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]"),
+    (views.transpose, "tp.tensor([[1, 2], [3, 4]]), 0, 1", "[[1, 3], [2, 4]]"),
+    (strided.unfold, "tp.arange(5), 0, 3, 2", "[[0, 1, 2], [2, 3, 4]]"),
+    (views.unsqueeze, "tp.tensor([1, 2]), 1", "[[1], [2]]"),
+    (views.view, "tp.arange(4), (2, 2)", "[[0, 1], [2, 3]]"),
+):
+    _copy_of(_view, _values, _found)
 
 
 @composite(method=True)
@@ -118,14 +133,20 @@ def split_with_sizes(input: Tensor, split_sizes: Size, dim: int = 0) -> Any:  # 
     return tuple(input.narrow(place, a, n) for a, n in zip(starts, sizes, strict=True))
 
 
-def _independent(name: str, of: Operator) -> Operator:
-    """PyTorch's `unsafe_…`: parts that are no views of one another; here each is a copy."""
+def _independent(name: str, of: Operator, sizes: str, found: str) -> Operator:
+    """PyTorch's `unsafe_…`: parts that are no views of one another; here each is a copy.
+
+    Its example cuts 0, 1, 2 into parts.
+    """
 
     def declared(*values: Any) -> Any:  # noqa: ANN401  # as the operator
         return tuple(contiguous_copy(each) for each in door.call(of, values))
 
     declared.__name__ = name
-    declared.__doc__ = f"As `{of.name}`, with each part a copy that may be written to alone."
+    declared.__doc__ = with_example(
+        f"As `{of.name}`, with each part a copy that may be written to alone.",
+        f"{name}(tp.arange(3), {sizes})", found,
+    )  # fmt: skip
     declared.__signature__ = inspect.signature(of.function)  # type: ignore[attr-defined]  # read by `signature_of`
     operator = composite(method=True)(declared)
     assert of.samples is not None  # noqa: S101  # declared beside it
@@ -162,9 +183,9 @@ def _() -> Iterator[Sample]:
     yield bad(ArgumentValueError, "do not fill", Arg((5,)), (2, 2))
 
 
-for _name, _of in (
-    ("unsafe_split", parts.split),
-    ("unsafe_chunk", parts.chunk),
-    ("unsafe_split_with_sizes", split_with_sizes),
+for _name, _of, _sizes, _parts in (
+    ("unsafe_split", parts.split, "2", "(tensor([0, 1]), tensor([2]))"),
+    ("unsafe_chunk", parts.chunk, "2", "(tensor([0, 1]), tensor([2]))"),
+    ("unsafe_split_with_sizes", split_with_sizes, "(1, 2)", "(tensor([0]), tensor([1, 2]))"),
 ):
-    _independent(_name, _of)
+    _independent(_name, _of, _sizes, _parts)

@@ -79,6 +79,10 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A
     """`(values, indices)`: the most frequent element along `dim`, and where it stands last (int64).
 
     The least of several. Complex tensors and an empty dimension are refused.
+
+    >>> import tensorplay as tp
+    >>> tp.mode(tp.tensor([1, 2, 2, 3]))
+    ValuesIndices(values=tensor(2), indices=tensor(2))
     """
     places: Tensor = tp.mode_places(input, dim)
     if not input.ndim:
@@ -127,6 +131,10 @@ def unique_consecutive(
 
     With `return_inverse` also the number of the run of each element, with `return_counts` the lengths
     of the runs (int64). The size of the result depends on data.
+
+    >>> import tensorplay as tp
+    >>> tp.unique_consecutive(tp.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
     """
     found = tp.runs(input, dim)
     wanted = [found[0]] + [found[1]] * return_inverse + [found[2]] * return_counts
@@ -239,6 +247,11 @@ def histogramdd(
 
     `bins` is a number for all dimensions, one for each, or a 1-d tensor of edges for each; `range` has
     two numbers for each dimension. Else as `histogram`.
+
+    >>> import tensorplay as tp
+    >>> tp.histogramdd(tp.tensor([[0.0, 0.0], [1.0, 1.0]]), (2, 2)).hist
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     if input.ndim < 2:
         raise ShapeError(f"histogramdd: expected points, found shape {tuple(input.shape)}")

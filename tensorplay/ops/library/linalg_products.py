@@ -513,12 +513,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     Positive offsets lie above the main diagonal, negative ones below; the rest is zero.
 
     >>> import tensorplay as tp
-    >>> tp.diag_embed(tp.tensor([[1, 2], [3, 4]]))
+    >>> tp.diag_embed(tp.tensor([[1, 2]]))
     tensor([[[1, 0],
-             [0, 2]],
-
-            [[3, 0],
-             [0, 4]]])
+             [0, 2]]])
     """
     if not input.ndim:
         raise ShapeError("diag_embed: expected at least one dimension, found a 0-d tensor")

@@ -48,6 +48,10 @@ def logspace(
 
     Computed in float64 and rounded once; integer dtypes drop what comes after the
     point, of `start` and `end` and of the results.
+
+    >>> import tensorplay as tp
+    >>> tp.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
     """
     place = ops.to_dtype(index[0], dtypes.float64)
     if dtype is not None and dtype.is_integral:
@@ -101,7 +105,12 @@ def new_empty_strided(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Tensor:
-    """Uninitialized, with the given strides, of the tensor's dtype."""
+    """Uninitialized, with the given strides, of the tensor's dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     found: Tensor = empty_strided(
         size, stride, dtype=dtype or input.dtype, device=device or input.device
     )
@@ -116,7 +125,12 @@ def empty_permuted(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Tensor:
-    """Uninitialized, dense, with its dimensions in memory in the order `physical_layout`, slowest first."""
+    """Uninitialized, dense, with its dimensions in memory in the order `physical_layout`, slowest first.
+
+    >>> import tensorplay as tp
+    >>> tp.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
     order = _order(physical_layout, len(size))
     dense = empty([size[k] for k in order], dtype=dtype, device=device)
     return dense.permute([order.index(k) for k in range(len(size))])

@@ -13,6 +13,7 @@ from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.batching import has_batch
 from tensorplay.ops.declare import composite, structured
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.gradient import Result
 from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import Operator
@@ -180,8 +181,8 @@ def _matmul_samples() -> Iterator[Sample]:
     yield bad(DTypeError, "one dtype", Arg((3, 4)), Arg((4, 5), dtypes.float64))
 
 
-def _product(name: str, ranks: tuple[int, int], doc: str) -> Operator:
-    """Matmul of fixed ranks."""
+def _product(name: str, ranks: tuple[int, int], doc: str, operands: str, found: str) -> Operator:
+    """Matmul of fixed ranks; its example gives `found` for `operands`."""
 
     def declared(input: Tensor, other: Tensor) -> Tensor:
         if (input.ndim, other.ndim) != ranks:
@@ -189,7 +190,8 @@ def _product(name: str, ranks: tuple[int, int], doc: str) -> Operator:
             raise ShapeError(msg)
         return matmul(input, other)
 
-    declared.__name__, declared.__doc__ = name, doc
+    declared.__name__ = name
+    declared.__doc__ = with_example(doc, f"{name}({operands})", found)
     operator = composite(method=True)(declared)
     shapes = {1: (4,), 2: (4, 4), 3: (2, 4, 4)}
 
@@ -201,10 +203,34 @@ def _product(name: str, ranks: tuple[int, int], doc: str) -> Operator:
     return operator
 
 
-mm = _product("mm", (2, 2), "The product of two matrices.")
-bmm = _product("bmm", (3, 3), "The products of two batches of matrices.")
-mv = _product("mv", (2, 1), "The product of a matrix and a vector.")
-dot = _product("dot", (1, 1), "The inner product of two vectors.")
+mm = _product(
+    "mm",
+    (2, 2),
+    "The product of two matrices.",
+    "tp.tensor([[1, 2], [3, 4]]), tp.tensor([[5], [6]])",
+    "tensor([[17],\n        [39]])",
+)
+bmm = _product(
+    "bmm",
+    (3, 3),
+    "The products of two batches of matrices.",
+    "tp.ones(1, 2, 3), tp.ones(1, 3, 1)",
+    "tensor([[[3.],\n         [3.]]])",
+)
+mv = _product(
+    "mv",
+    (2, 1),
+    "The product of a matrix and a vector.",
+    "tp.tensor([[1, 2], [3, 4]]), tp.tensor([5, 6])",
+    "tensor([17, 39])",
+)
+dot = _product(
+    "dot",
+    (1, 1),
+    "The inner product of two vectors.",
+    "tp.tensor([1, 2]), tp.tensor([3, 4])",
+    "tensor(11)",
+)
 
 
 @composite(method=True)

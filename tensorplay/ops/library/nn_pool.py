@@ -88,7 +88,13 @@ MAX_POOL = """The largest element of each window of images ``(N, C, {sizes})`` o
     tensor([{found}])
     """
 
-MAX_POOL_PLACES = """What `max_pool{ndim}d` gives, and the flat place in the image of each."""
+MAX_POOL_PLACES = """What `max_pool{ndim}d` gives, and the flat place in the image of each.
+
+    >>> images = tp.arange({count}.0).reshape(1, 1, {fours})
+    >>> largest, places = tp.max_pool{ndim}d_with_indices(images, 4)
+    >>> largest.item(), places.item()
+    ({last}.0, {last})
+    """
 
 
 def _max_check(name: str, input: Tensor) -> None:
@@ -136,7 +142,9 @@ def _declare_max_pool(ndim: int) -> tuple[Operator, Operator]:
         ndim=ndim, sizes=SIZES[ndim], count=4**ndim, fours=", ".join("4" * ndim),
         found=", ".join(f"{each:{len(str(found[-1]))}}." for each in found),
     )  # fmt: skip
-    max_pool_with_indices.__doc__ = MAX_POOL_PLACES.format(ndim=ndim)
+    max_pool_with_indices.__doc__ = MAX_POOL_PLACES.format(
+        ndim=ndim, count=4**ndim, fours=", ".join("4" * ndim), last=4**ndim - 1
+    )
     return (
         composite(name=f"{name}_with_indices")(max_pool_with_indices),
         composite(name=name)(max_pool),

@@ -16,6 +16,7 @@ from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.library import arithmetic
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -86,7 +87,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     return input.masked_fill(everywhere, value)
 
 
-def _signed_infinity(name: str, place: float) -> Operator:
+def _signed_infinity(name: str, place: float, found: str) -> Operator:
     def declared(input: Value) -> Value:
         if input.dtype.kind == "c":
             raise DTypeError(f"{name}: complex numbers have no sign")
@@ -95,16 +96,17 @@ def _signed_infinity(name: str, place: float) -> Operator:
         return ops.eq(input, place)
 
     declared.__name__ = name
-    declared.__doc__ = (
-        f"Whether an element is {place}: bool. Complex tensors are refused (`DTypeError`)."
-    )
+    declared.__doc__ = with_example(
+        f"Whether an element is {place}: bool. Complex tensors are refused (`DTypeError`).",
+        f"{name}(tp.tensor([float('inf'), float('-inf'), 1.0]))", f"tensor([{found}])",
+    )  # fmt: skip
     return pointwise(
         method=True, result=dtypes.bool_, not_differentiable="its result is a truth value"
     )(declared)
 
 
-isposinf = _signed_infinity("isposinf", math.inf)
-isneginf = _signed_infinity("isneginf", -math.inf)
+isposinf = _signed_infinity("isposinf", math.inf, " True, False, False")
+isneginf = _signed_infinity("isneginf", -math.inf, "False,  True, False")
 
 
 @rsub.sample

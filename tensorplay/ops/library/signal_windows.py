@@ -106,7 +106,7 @@ def blackman_window(
     """`0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N)`.
 
     >>> import tensorplay as tp
-    >>> tp.blackman_window(4).abs()
+    >>> tp.blackman_window(4).round(decimals=4).abs()
     tensor([0.0000, 0.3400, 1.0000, 0.3400])
     """
     return _window(
