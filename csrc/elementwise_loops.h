@@ -4,7 +4,7 @@
 // header's inline namespace is named for the instruction set, so the objects do not share symbols.
 #include "elementwise.h"
 
-#include "tp_math.h"
+#include "tp_special.h"
 
 namespace tp {
 namespace {
@@ -46,6 +46,22 @@ void where_loop(const void* const* operands, void* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) z[i] = c[i] != T(0) ? x[i] : y[i];
 }
 
+// Special functions branch, so lanes gain nothing.
+template <class T, class F>
+void special_unary_loop(const void* const* operands, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(operands[0]);
+  auto* y = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) y[i] = F::apply(x[i]);
+}
+
+template <class T, class F>
+void special_binary_loop(const void* const* operands, void* out, int64_t count) {
+  auto* x = static_cast<const T*>(operands[0]);
+  auto* y = static_cast<const T*>(operands[1]);
+  auto* z = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) z[i] = F::apply(x[i], y[i]);
+}
+
 void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t* out,
                  int64_t count) {
   constexpr int n = TP_VECTOR_BYTES / 4;
@@ -63,7 +79,7 @@ void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t*
   F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) \
       F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sigmoid) F(erfinv)     \
           F(rsqrt) F(abs) F(square) F(reciprocal) F(sqrt) F(relu) F(floor) F(ceil) F(trunc)      \
-              F(round) F(sign)
+              F(round) F(sign) F(frexp_mantissa) F(frexp_exponent)
 #define TP_BINARY_LIST(F) \
   F(fmax) F(fmin) F(copysign) F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(floordiv) F(maximum) F(minimum) F(nextafter)
 
@@ -82,7 +98,9 @@ void philox_loop(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t*
     }                                    \
   };
 TP_UNARY_LIST(TP_DEFINE_UNARY)
+TP_SPECIAL_UNARY_LIST(TP_DEFINE_UNARY)
 TP_BINARY_LIST(TP_DEFINE_BINARY)
+TP_SPECIAL_BINARY_LIST(TP_DEFINE_BINARY)
 
 // What has no name in the headers: operators, and questions, whose answers are 1 and 0.
 #define TP_ARITHMETIC_LIST(F) F(add, x + y) F(sub, x - y) F(mul, x * y) F(truediv, x / y)
@@ -123,10 +141,17 @@ TP_QUESTION_LIST(TP_DEFINE_QUESTION)
   {#name, 1, unary_loop<float, unary_##name>, unary_loop<double, unary_##name>},
 #define TP_LIST_BINARY(name) \
   {#name, 2, binary_loop<float, binary_##name>, binary_loop<double, binary_##name>},
+#define TP_LIST_SPECIAL_UNARY(name)                     \
+  {#name, 1, special_unary_loop<float, unary_##name>, \
+   special_unary_loop<double, unary_##name>},
+#define TP_LIST_SPECIAL_BINARY(name)                     \
+  {#name, 2, special_binary_loop<float, binary_##name>, \
+   special_binary_loop<double, binary_##name>},
 #define TP_LIST_UNARY_OF(name, expression) TP_LIST_UNARY(name)
 #define TP_LIST_BINARY_OF(name, expression) TP_LIST_BINARY(name)
 const ElementwiseFunction functions[] = {
-    TP_UNARY_LIST(TP_LIST_UNARY) TP_BINARY_LIST(TP_LIST_BINARY) TP_LIST_UNARY(neg)
+    TP_UNARY_LIST(TP_LIST_UNARY) TP_SPECIAL_UNARY_LIST(TP_LIST_SPECIAL_UNARY)
+        TP_BINARY_LIST(TP_LIST_BINARY) TP_SPECIAL_BINARY_LIST(TP_LIST_SPECIAL_BINARY) TP_LIST_UNARY(neg)
         TP_ARITHMETIC_LIST(TP_LIST_BINARY_OF) TP_COMPARISON_LIST(TP_LIST_BINARY_OF)
             TP_QUESTION_LIST(TP_LIST_UNARY_OF){"where", 3, where_loop<float>, where_loop<double>}};
 

@@ -82,7 +82,9 @@ def functions_text() -> str:
     for operator in sorted(registry, key=lambda each: each.name):
         if operator.is_function:
             arguments = parameters_of(operator, method=False)
-            lines.append(f"def {operator.name}({arguments}) -> {describe.result_of(operator)}: ...")
+            for name in publishing.function_names(operator):
+                result = "Tensor" if name.endswith("_") else describe.result_of(operator)
+                lines.append(f"def {name}({arguments}) -> {result}: ...")
     names = ", ".join(f'"{name}"' for name in sorted(publishing.PUBLIC))
     lines += ["", "PUBLIC: set[str]", f"__all__ = [{names}]", ""]
     return "\n".join(lines)
@@ -94,12 +96,12 @@ def methods_text() -> str:
     lines = [HEADER.format(title=title, imports=""), "class OperatorMethods:"]
     for operator in sorted(registry, key=lambda each: each.name):
         arguments = parameters_of(operator, method=True)
+        names = (operator.name, *operator.aliases)
         if operator.is_method and operator.name not in publishing.WRITTEN:
-            lines.append(
-                f"    def {operator.name}({arguments}) -> {describe.result_of(operator)}: ..."
-            )
+            result = describe.result_of(operator)
+            lines += [f"    def {name}({arguments}) -> {result}: ..." for name in names]
         if operator.has_inplace:
-            lines.append(f"    def {operator.name}_({arguments}) -> Tensor: ...")
+            lines += [f"    def {name}_({arguments}) -> Tensor: ..." for name in names]
     lines += [f"    {line}" for line in dunders()]
     lines += [f"    {line}" for line in OTHERS.strip().splitlines()]
     return "\n".join([*lines, ""])
@@ -167,6 +169,7 @@ def transpose_(self, dim0: _int, dim1: _int) -> Tensor: ...
 def unsqueeze_(self, dim: _int) -> Tensor: ...
 def nonzero(self, *, as_tuple: _bool = ...) -> Any: ...
 def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
+def polygamma(self, n: _int) -> Tensor: ...
 @property
 def T(self) -> Tensor: ...
 @property

@@ -110,6 +110,7 @@ _SUBMODULES = frozenset(
         "ops",
         "optim",
         "serialization",
+        "special",
     }
 )
 _ELSEWHERE = {

@@ -66,6 +66,11 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     return tp.where(condition, self, other)
 
 
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """The `n`-th derivative of `digamma` at the elements."""
+    return tp.polygamma(n, self)
+
+
 def _transposed(self: Tensor) -> Tensor:
     """All dimensions in reverse order."""
     if self.ndim <= 2:  # a matrix
@@ -138,6 +143,7 @@ def attach() -> None:
         "fill_": fill_,
         "zero_": zero_,
         "where": _method_text("where", where),
+        "polygamma": _method_text("polygamma", polygamma),
         "T": property(_transposed),
         "mT": property(_matrices_transposed),
         "H": property(_conjugate_transposed),

@@ -7,10 +7,11 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tensorplay import call_forms, entries, methods, views_in_place
-from tensorplay.ops import library
+from tensorplay.ops import aliases, library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.queries import (
     AS_METHODS,
@@ -47,6 +48,12 @@ COMPARISON = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 UNARY = {"neg": "neg", "bitwise_not": "invert", "abs": "abs"}
 
 
+def function_names(operator: Operator) -> list[str]:
+    """The names of an operator's public functions: its own, its aliases, and those that write in place."""
+    names = [operator.name, *operator.aliases]
+    return [*names, *(f"{name}_" for name in names)] if operator.has_inplace else names
+
+
 class _LazyMethod:
     """A method that is generated at its first use and then takes this object's place."""
 
@@ -69,11 +76,15 @@ def _publish(operator: Operator) -> None:
     """Announce the function and the methods of an operator."""
     name = operator.name
     if operator.is_function:
-        PUBLIC.add(name)
+        PUBLIC.update(function_names(operator))
     if operator.is_method and name not in Tensor.__dict__:
         _attach(name, lambda: entries.make_method(operator))
+        for other in operator.aliases:
+            _attach(other, lambda: getattr(Tensor, name))
     if operator.has_inplace:
         _attach(f"{name}_", lambda: entries.make_inplace_method(operator))
+        for other in operator.aliases:
+            _attach(f"{other}_", lambda: getattr(Tensor, f"{name}_"))
     symbol = BINARY.get(name)
     if symbol is not None:
         plain = symbol.rstrip("_")
@@ -113,6 +124,7 @@ WRITTEN = frozenset(Tensor.__dict__)
 def publish_all() -> None:
     """Load the library, check it, attach all methods, and follow the registry from now on."""
     library.load()
+    aliases.declare_aliases()
     tp.freeze()
     methods.attach()
     views_in_place.attach()
@@ -123,6 +135,11 @@ def publish_all() -> None:
     tp.on_declaration(_publish)
 
 
+@cache
 def function_named(name: str) -> Callable[..., Any]:
-    """The public function of an operator, generated."""
-    return entries.make_function(tp[name])
+    """The function of a name: generated for an operator, the method for one that writes in place."""
+    if name in tp:
+        return entries.make_function(tp[name])
+    if name.endswith("_"):
+        return getattr(Tensor, name)  # type: ignore[no-any-return]  # a function
+    return function_named(tp[name].name)  # of an alias

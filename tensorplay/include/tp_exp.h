@@ -67,8 +67,14 @@ template <class F> TP_INLINE F exp_any(F x) {
 // e^(x + low) for a small correction.
 template <class F> TP_INLINE F exp_sum(F x, F low) {
     const Reduced<F> s = reduce_by_ln2(x);
-    const F p = exp_reduced(s.r);
-    return scale(fma(p, low, p), s.k, s.n);
+    if constexpr (is_f32<F>) {
+        const F one((Lane<F>)1), start = one + s.r;
+        const F rest = fma(s.r * s.r, exp_tail(s.r), s.r - (start - one));
+        return scale(start + fma(start + rest, low, rest), s.k, s.n);
+    } else {
+        const F p = exp_reduced(s.r);
+        return scale(fma(p, low, p), s.k, s.n);
+    }
 }
 
 template <class F> TP_INLINE F exp2_any(F x) {
@@ -115,6 +121,24 @@ template <class F> TP_INLINE Split<F> split_positive(F x) {  // x > 0, subnormal
     s.k = s.k - select(small, F((Lane<F>)mantissa_bits<F>), F((Lane<F>)0));
     return s;
 }
+// x = mantissa 2^exponent, 1/2 <= |mantissa| < 1; zeros, infinities and NaN are their own mantissa, with exponent 0.
+template <class F> constexpr uint64_t exponent_field = is_f32<F> ? 0x7f800000 : 0x7ff0000000000000;
+template <class F> struct Parts { F mantissa, exponent; };
+template <class F> TP_INLINE Parts<F> parts_of(F x) {
+    typedef Lane<F> T;
+    typedef Bits<F> B;
+    const F a = abs(x), zero((T)0);
+    const auto small = a < F(is_f32<F> ? (T)0x1p-126 : (T)0x1p-1022);
+    const B bits = to_bits(select(small, x * F(is_f32<F> ? (T)0x1p23 : (T)0x1p52), x));
+    const B field((Lane<B>)exponent_field<F>), half((Lane<B>)(exponent_bias<F> - 1));
+    const F mantissa = from_bits((bits & ~field) | (half << mantissa_bits<F>));
+    const F exponent = convert_raw<T>(((bits & field) >> mantissa_bits<F>) - half) - select(small, F((T)mantissa_bits<F>), zero);
+    const auto ordinary = (a > zero) & (a < F((T)__builtin_inf()));
+    return {select(ordinary, mantissa, x), select(ordinary, exponent, zero)};
+}
+template <class F> TP_INLINE F frexp_mantissa_any(F x) { return parts_of(x).mantissa; }
+template <class F> TP_INLINE F frexp_exponent_any(F x) { return parts_of(x).exponent; }
+
 // log(1 + f) = f + y.
 template <class F> TP_INLINE F log_tail(F f) {
     if constexpr (is_f32<F>) {
@@ -253,27 +277,33 @@ template <class F> TP_INLINE F erf_near(F x) {  // |x| <= 1
                              1.6237220248584456e-8, -1.7370763530325986e-9, 1.5936251565278175e-10), x);
 }
 // erfc(x) = e^(-x^2) Q(t) / (1 + 2x), t = (x - 4) / (x + 4), for x >= 1/2 (Shepherd and Laframboise, Math. Comp. 36, 1981).
-template <class D> TP_INLINE D erfc_far(D x) {
-    const D bounded = raw_min(x, D(28.0));
-    const D t = (bounded - D(4.0)) / (bounded + D(4.0));
+// The ratio for x <= 28, and what the roundings of Q and 1 + 2x lost, relative to it.
+template <class D> struct ErfcRatio { D ratio, lost; };
+template <class D> TP_INLINE ErfcRatio<D> erfc_ratio(D x) {
+    const D t = (x - D(4.0)) / (x + D(4.0));
     const D slope = horner(t, -1.3962111684056253e-1, 1.5379652102598467e-2, 6.8097054254694617e-2, -1.0103906603463221e-1,
                        9.3732834998259962e-2, -6.6330365863800228e-2, 3.7167515539370068e-2, -1.6197733235191344e-2, 5.0319699563947939e-3,
                        -7.5778103000687916e-4, -1.9925654842036652e-4, 1.506678583481501e-4, -2.4399820987470167e-5, -1.1403359216893534e-5,
                        5.7112671603307911e-6, 7.6859797976549895e-7, -8.2766611321815866e-7, -7.4608271108848975e-7, 1.1163009518337585e-7,
                        8.8118932859662276e-7, -1.4223874753621573e-8, -5.6356933674759587e-7, 9.5734647666511449e-10, 1.5542192402143969e-7);
-    const D square = bounded * bounded;
-    const D e_low = -fma(bounded, bounded, -square);
     const D step = t * slope;
     const D q = D(1.2329951186255526) + step;
     const D q_low = ((D(1.2329951186255526) - q) + step) + fma(t, slope, -step);
-    const D d = D(1.0) + (bounded + bounded);
-    const D d_low = (bounded + bounded) - (d - D(1.0));
+    const D d = D(1.0) + (x + x);
+    const D d_low = (x + x) - (d - D(1.0));
+    return {q / d, q_low / q - d_low / d};
+}
+template <class D> TP_INLINE D erfc_far(D x) {
+    const D bounded = raw_min(x, D(28.0));
+    const ErfcRatio<D> r = erfc_ratio(bounded);
+    const D square = bounded * bounded;
+    const D e_low = -fma(bounded, bounded, -square);
     const Reduced<D> s = reduce_by_ln2(-square);
-    const D p = exp_accurate(s.r), ratio = q / d;
-    const D product = p * ratio;
-    // What the roundings of x^2, 1 + 2x, Q and the product lost, relative to the result.
-    const D lost = e_low + (q_low / q - d_low / d);
-    const D rest = fma(product, lost, fma(p, ratio, -product));
+    const D p = exp_accurate(s.r);
+    const D product = p * r.ratio;
+    // What the roundings of x^2, the ratio and the product lost, relative to the result.
+    const D lost = e_low + r.lost;
+    const D rest = fma(product, lost, fma(p, r.ratio, -product));
     return scale(product + rest, s.k, s.n);
 }
 template <class F> TP_INLINE F erf_any(F x) {
@@ -327,56 +357,55 @@ template <class D> TP_INLINE Double2<D> quick_sum(D a, D b) {  // |a| >= |b| or 
     const D s = a + b;
     return {s, b - (s - a)};
 }
-// log(x) to about 2^-65 of itself, x > 0 and finite.
-template <class D> TP_INLINE Double2<D> log_double2(D x) {
-    const Split<D> split = split_positive(x);
-    const D f = split.f;
-    const Double2<D> d = quick_sum(D(2.0), f);
-    const D s = f / d.high;
-    const D s_low = (fma(-s, d.high, f) - s * d.low) / d.high;
-    Double2<D> z = two_product(s, s);
-    z.low = z.low + D(2.0) * s * s_low;
+// log(x) in two parts, x > 0 and finite: to about 2^-65 of itself for doubles, 2^-35 for floats.
+template <class F> TP_INLINE Double2<F> log_double2(F x) {
+    typedef Lane<F> T;
+    const Split<F> split = split_positive(x);
+    const F f = split.f;
+    const Double2<F> d = quick_sum(F((T)2), f);
+    const F s = f / d.high;
+    const F s_low = (fma(-s, d.high, f) - s * d.low) / d.high;
+    Double2<F> z = two_product(s, s);
+    z.low = z.low + F((T)2) * s * s_low;
     // log(1 + f) = 2s + s z (2/3 + z W(z))
-    const D w = z.high * horner(z.high, 4.0000000000000002e-1, 2.8571428571426888e-1, 2.2222222222716259e-1, 1.8181818106107808e-1,
-                                1.5384622173113244e-1, 1.3332960819515163e-1, 1.1777231214807098e-1, 1.0279716096284258e-1, 1.2022558123139265e-1);
-    Double2<D> t = quick_sum(D(0x1.5555555555555p-1), w);
-    t.low = t.low + D(0x1.5555555555555p-55);
-    Double2<D> u = two_product(z.high, t.high);
+    F w;
+    if constexpr (is_f32<F>) w = horner(z.high, 3.99999976e-1f, 2.85719663e-1f, 2.21803308e-1f, 1.95424601e-1f);
+    else
+        w = horner(z.high, 4.0000000000000002e-1, 2.8571428571426888e-1, 2.2222222222716259e-1, 1.8181818106107808e-1, 1.5384622173113244e-1,
+                   1.3332960819515163e-1, 1.1777231214807098e-1, 1.0279716096284258e-1, 1.2022558123139265e-1);
+    Double2<F> t = quick_sum(F(is_f32<F> ? (T)0x1.555556p-1 : (T)0x1.5555555555555p-1), z.high * w);
+    t.low = t.low + F(is_f32<F> ? (T)-0x1.555556p-26 : (T)0x1.5555555555555p-55);
+    Double2<F> u = two_product(z.high, t.high);
     u.low = u.low + fma(z.high, t.low, z.low * t.high);
-    Double2<D> v = two_product(s, u.high);
+    Double2<F> v = two_product(s, u.high);
     v.low = v.low + fma(s, u.low, s_low * u.high);
-    const Double2<D> log_m = quick_sum(s + s, v.high);
-    const D log_m_low = log_m.low + (v.low + (s_low + s_low));
-    const D k_part = split.k * D(0x1.62e42fefa4p-1);  // exact: 41 bits by 11
-    const Double2<D> sum = quick_sum(k_part, log_m.high);
-    const D low = sum.low + (log_m_low + split.k * D(-0x1.8432a1b0e2634p-43));
+    const Double2<F> log_m = quick_sum(s + s, v.high);
+    const F log_m_low = log_m.low + (v.low + (s_low + s_low));
+    // k log(2): the first part is exact, 41 bits by 11 or 16 bits by 8
+    const F k_part = split.k * F(is_f32<F> ? (T)0x1.62e4p-1 : (T)0x1.62e42fefa4p-1);
+    const Double2<F> sum = quick_sum(k_part, log_m.high);
+    const F low = sum.low + (log_m_low + split.k * F(is_f32<F> ? (T)0x1.7f7d1cp-20 : (T)-0x1.8432a1b0e2634p-43));
     return quick_sum(sum.high, low);
 }
 // |x|^y for x of any size; the caller mends signs, NaN, x = 1, y = 0.
-template <class D> TP_INLINE D pow_magnitude(D a, D y) {
-    const D infinity(__builtin_inf());
-    const Double2<D> l = log_double2(a);
-    const auto ordinary = (a > D(0.0)) & (a < infinity);
-    const D high = select(ordinary, l.high, select(a == D(0.0), -infinity, a));
-    const D low = select(ordinary, l.low, D(0.0));
-    const D power = clamp_exponent(y, -0x1p66, 0x1p66);
-    const D e = power * high;
-    const D e_low = fma(power, high, -e) + power * low;
-    const auto inside = abs(e) < D(800.0);
-    const D result = exp_sum(select(inside, e, D(0.0)), select(inside, e_low, D(0.0)));
-    return select(inside, result, select(e > D(0.0), infinity, select(e == e, D(0.0), e)));
-}
-template <class D> TP_INLINE D pow_magnitude_short(D a, D y) {  // enough for floats
-    const D e = clamp_exponent(clamp_exponent(y, -0x1p66, 0x1p66) * log_any(a), -746.0, 710.0);
-    const Reduced<D> s = reduce_by_ln2(e);
-    return scale(exp_reduced(s.r), s.k, s.n);
+template <class F> TP_INLINE F pow_magnitude(F a, F y) {
+    typedef Lane<F> T;
+    const F infinity((T)__builtin_inf()), zero((T)0);
+    const Double2<F> l = log_double2(a);
+    const auto ordinary = (a > zero) & (a < infinity);
+    const F high = select(ordinary, l.high, select(a == zero, -infinity, a));
+    const F low = select(ordinary, l.low, zero);
+    const F power = clamp_exponent(y, (T)-0x1p66, (T)0x1p66);
+    const F e = power * high;
+    const F e_low = fma(power, high, -e) + power * low;
+    const auto inside = abs(e) < F(is_f32<F> ? (T)150 : (T)800);
+    const F result = exp_sum(select(inside, e, zero), select(inside, e_low, zero));
+    return select(inside, result, select(e > zero, infinity, select(e == e, zero, e)));
 }
 template <class F> TP_INLINE F pow_any(F x, F y) {
     typedef Lane<F> T;
     const F zero((T)0), one((T)1);
-    F magnitude;
-    if constexpr (is_f32<F>) magnitude = convert_raw<float>(pow_magnitude_short(convert_raw<double>(abs(x)), convert_raw<double>(y)));
-    else magnitude = pow_magnitude(abs(x), y);
+    const F magnitude = pow_magnitude(abs(x), y);
     const auto whole = trunc(y) == y;
     const F half_y = y * F((T)0.5);
     const auto odd = whole & (trunc(half_y) != half_y);

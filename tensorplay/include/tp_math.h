@@ -34,6 +34,7 @@ TP_UNARY(sin) TP_UNARY(cos) TP_UNARY(tan)
 TP_UNARY(asin) TP_UNARY(acos) TP_UNARY(atan)
 TP_UNARY(sinh) TP_UNARY(cosh) TP_UNARY(tanh)
 TP_UNARY(sigmoid) TP_UNARY(erf)
+TP_UNARY(frexp_mantissa) TP_UNARY(frexp_exponent)
 #define TP_UNARY_THROUGH_DOUBLE(name)                                                                                                            \
     template <class F> TP_INLINE F name(F x) {                                                                                                   \
         if constexpr (is_pair<F>) return {name(x.lo), name(x.hi)};                                                                               \

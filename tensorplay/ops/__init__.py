@@ -4,7 +4,7 @@ Imports neither the compiler nor autograd. `tensorplay.ops.tp` is the namespace 
 (`tensorplay.ops.tp.add.Tensor` is an overload, the target of graph nodes).
 """
 
-from tensorplay.ops import instructions
+from tensorplay.ops import instructions, special_instructions
 from tensorplay.ops.registry import tp
 
-__all__ = ["instructions", "tp"]
+__all__ = ["instructions", "special_instructions", "tp"]

@@ -30,11 +30,18 @@ NATIVE: dict[str, Callable[..., Array]] = {
         for name in (
             "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
             "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "sigmoid", "rsqrt",
+            "frexp_mantissa", "frexp_exponent",
+            "lgamma", "digamma", "erfcx", "ndtr", "log_ndtr", "ndtri", "i0", "i1", "i0e", "i1e", "k0", "k1", "k0e", "k1e",
+            "j0", "j1", "y0", "y1", "spherical_j0", "airy_ai",
         )
     },
     **{
         name: partial(_C.binary, name)
-        for name in ("pow", "atan2", "hypot", "fmod", "remainder", "floordiv", "maximum", "minimum", "nextafter")
+        for name in (
+            "pow", "atan2", "hypot", "fmod", "remainder", "floordiv", "maximum", "minimum", "nextafter",
+            "zeta", "polygamma", "igamma", "igammac", "chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w",
+            "hermite_h", "hermite_he", "laguerre_l", "legendre_p",
+        )
     },
 }  # fmt: skip
 """What the native module computes on float32 and float64 arrays; all take `out`."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tensorplay.core.dtypes import DType, Number
-from tensorplay.core.errors import DTypeError
+from tensorplay.core.errors import DTypeError, NotDifferentiableError
 from tensorplay.ops import values as ops
 from tensorplay.ops.values import NO_ATTRS, Attrs, Handler, Instruction, Value, result_dtype
 
@@ -273,6 +273,9 @@ def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> 
         ):
             if part is None or operand not in depends:
                 continue
+            if isinstance(part, ops.Undefined):
+                msg = f"{node.instruction.name} has no derivative by {wanted}: {part.reason}"
+                raise NotDifferentiableError(msg)
             before = adjoints.get(operand)
             adjoints[operand] = part if before is None else before + part
     return None if total is None else recorder.finish(total)
@@ -359,7 +362,7 @@ def _dependents(program: Program, wanted: str) -> set[int]:
 
 def _contributions(
     step: Step, adjoint: Value, result: Value, operands: Sequence[Value]
-) -> Sequence[Value | None]:
+) -> Sequence[Value | ops.Undefined | None]:
     """What the adjoint of a step's result gives to each of its operands.
 
     Of a holomorphic function it is multiplied by the conjugate of the derivative, that is, the partials
@@ -375,7 +378,7 @@ def _contributions(
     if not is_complex:
         return step.instruction.partials(adjoint, result, *operands)
     found = step.instruction.partials(ops.conj(adjoint), result, *operands)
-    return tuple(None if each is None else ops.conj(each) for each in found)
+    return tuple(ops.conj(each) if isinstance(each, Value) else each for each in found)
 
 
 def _meets_complex(step: Step, operands: Sequence[Value]) -> bool:

@@ -36,9 +36,18 @@ from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import DTypeError
 from tensorplay.ops import arrays
 from tensorplay.ops import values as ops
-from tensorplay.ops.values import TABLE, Attrs, Bound, Instruction, Interval, RealLinear, Value
+from tensorplay.ops.values import (
+    TABLE,
+    Attrs,
+    Bound,
+    Instruction,
+    Interval,
+    RealLinear,
+    Undefined,
+    Value,
+)
 
-Partials = Callable[..., tuple[Value | None, ...]]
+Partials = Callable[..., tuple[Value | Undefined | None, ...]]
 IntervalRule = Callable[..., Interval]
 ResultRule = Callable[[str, Sequence[DType], Attrs], DType]
 
@@ -76,7 +85,7 @@ _NUMERIC = _same("iufc", "numbers of one dtype")
 _REAL = _same("iuf", "real numbers of one dtype")
 _ORDERED = _same("biuf", "real operands of one dtype")
 _INEXACT = _same("fc", "floating-point operands of one dtype")
-_FLOAT = _same("f", "real floating-point operands of one dtype")
+_FLOAT = FLOAT_RESULT = _same("f", "real floating-point operands of one dtype")
 _INTEGER = _same("iu", "integers of one dtype")
 _BITS = _same("biu", "integers or bools of one dtype")
 _COMPARE = _to_bool("biuf", "real operands of one dtype")
@@ -181,11 +190,12 @@ def _put(
     cpp: str | None = None,
     triton: str | None = None,
     parts: RealLinear | None = None,
+    header: str = "tp_arith.h",
 ) -> None:
     slots = ", ".join(f"{{{i}}}" for i in range(arity))
     TABLE[name] = Instruction(
         name, arity, result, array, partials, interval, cost,
-        cpp or f"tp::{name}({slots})", triton or f"libdevice.{name}({slots})", doc, parts,
+        cpp or f"tp::{name}({slots})", triton or f"libdevice.{name}({slots})", doc, parts, header,
     )  # fmt: skip
 
 
@@ -345,6 +355,7 @@ def _arithmetic() -> None:
         _pow_partials,
         "a to the power b",
         cost=_HEAVY,
+        header="tp_math.h",
         triton="tp_pow({0}, {1})",
     )
 
@@ -552,6 +563,28 @@ def _rounding() -> None:
         triton="tp_sign({0})",
     )
     _put(
+        "frexp_mantissa",
+        1,
+        _FLOAT,
+        arrays.unary("frexp_mantissa"),
+        lambda g, y, x: (g * ops.exp2(-ops.frexp_exponent(x)),),
+        "x / 2**frexp_exponent(x), at least 1/2 and below 1",
+        cost=_DIVISION,
+        triton="tp_frexp_mantissa({0})",
+        header="tp_math.h",
+    )
+    _put(
+        "frexp_exponent",
+        1,
+        _FLOAT,
+        arrays.unary("frexp_exponent"),
+        zero,
+        "the exponent that goes with frexp_mantissa",
+        cost=_DIVISION,
+        triton="tp_frexp_exponent({0})",
+        header="tp_math.h",
+    )
+    _put(
         "copysign",
         2,
         _FLOAT,
@@ -582,6 +615,7 @@ def _elementary() -> None:
             cost=_ELEMENTARY,
             interval=interval,
             triton=triton,
+            header="tp_math.h",
         )
 
     put("exp", lambda g, y, x: g * y, "e**x", interval=lambda a: (0, math.inf))
@@ -632,6 +666,7 @@ def _elementary() -> None:
         _atan2_partials,
         "angle of the point (b, a)",
         cost=_HEAVY,
+        header="tp_math.h",
     )
     _put(
         "hypot",
@@ -641,6 +676,7 @@ def _elementary() -> None:
         lambda g, y, a, b: (g * (a / y), g * (b / y)),
         "sqrt(a*a + b*b) without overflow",
         cost=_ELEMENTARY,
+        header="tp_math.h",
     )
 
 

@@ -111,6 +111,8 @@ class Operator:
     not_differentiable: str | None = None
     """Why there is no derivative, where there is none."""
     samples: Callable[[], Iterator[Sample]] | None = None
+    aliases: tuple[str, ...] = ()
+    """Other names of the same function and methods; `ops.library.aliases` declares them."""
     overloads: dict[str, Overload] = field(default_factory=dict)
     gradients: list[Gradient] = field(default_factory=list)
     written_tangent: Tangent | None = None
@@ -287,11 +289,12 @@ class Namespace:
     def __init__(self) -> None:
         """Start empty."""
         self._operators: dict[str, Operator] = {}
+        self._aliases: dict[str, Operator] = {}
         self._frozen = False
 
     def __getitem__(self, name: str) -> Operator:
-        """The operator called `name`."""
-        found = self._operators.get(name)
+        """The operator called `name`, which may be an alias of it."""
+        found = self._operators.get(name) or self._aliases.get(name)
         if found is None:
             found = self._derive(name)
         if found is None:
@@ -339,10 +342,23 @@ class Namespace:
         if operator.name in self._operators:
             msg = f"operator {operator.name!r} is declared twice"
             raise RegistryError(msg)
+        if operator.name in self._aliases:
+            msg = f"operator {operator.name!r} is an alias of {self._aliases[operator.name]!r}"
+            raise RegistryError(msg)
         self._operators[operator.name] = operator
         for listener in self._listeners:
             listener(operator)
         return operator
+
+    def also_called(self, name: str, *others: str) -> None:
+        """Give the operator `name` other names, which mean the same object."""
+        operator = self._operators[name]
+        for other in others:
+            if other in self._operators or other in self._aliases:
+                msg = f"{other!r} cannot be an alias of {operator!r}: it is {self[other]!r}"
+                raise RegistryError(msg)
+            self._aliases[other] = operator
+        operator.aliases = (*operator.aliases, *others)
 
     _listeners: tuple[Callable[[Operator], None], ...] = ()
 

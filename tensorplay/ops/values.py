@@ -41,6 +41,13 @@ class RealLinear:
     adjoint: Callable[..., tuple[Value, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """What a partial derivative is that an operand does not have; asking for it is an error."""
+
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Instruction:
     """Everything known of one scalar instruction.
@@ -49,25 +56,28 @@ class Instruction:
     - `array(*arrays, **attrs)` computes it on NumPy arrays of compute dtypes.
     - `partials(g, y, *operands)` gives, for each operand, `g` times the partial derivative at
       (operands, result `y`), None
-      where that is zero everywhere. The whole is None where no operand has a derivative.
+      where that is zero everywhere, `Undefined` where there is none. The whole is None where no
+      operand has a derivative.
     - `parts`: for complex operands, where the function is not holomorphic (abs, conj, real, …).
     - `interval(*intervals)` bounds the result; None when nothing is known.
     - `cost` counts an addition as 1.
     - `cpp`, `triton`: text with `{0}`, `{1}`, … for the operands and `{dtype}` for a `dtype`
-      attribute.
+      attribute; `triton` is None where there is no text yet.
+    - `header` is the file of `tensorplay/include` that has what `cpp` calls.
     """
 
     name: str
     arity: int
     result: Callable[[str, Sequence[DType], Attrs], DType]
     array: Callable[..., object]
-    partials: Callable[..., tuple[Value | None, ...]] | None
+    partials: Callable[..., tuple[Value | Undefined | None, ...]] | None
     interval: Callable[..., Interval] | None
     cost: int
     cpp: str
-    triton: str
+    triton: str | None
     doc: str
     parts: RealLinear | None = None
+    header: str = "tp_arith.h"
 
     def __repr__(self) -> str:
         """Text as in `ops.exp`."""
@@ -285,6 +295,21 @@ sinh, cosh, tanh = _unary("sinh"), _unary("cosh"), _unary("tanh")
 asinh, acosh, atanh = _unary("asinh"), _unary("acosh"), _unary("atanh")
 erf, erfc, erfinv = _unary("erf"), _unary("erfc"), _unary("erfinv")
 sigmoid, relu = _unary("sigmoid"), _unary("relu")
+frexp_mantissa, frexp_exponent = _unary("frexp_mantissa"), _unary("frexp_exponent")
+lgamma, digamma, airy_ai = _unary("lgamma"), _unary("digamma"), _unary("airy_ai")
+polygamma, zeta = _binary("polygamma"), _binary("zeta")
+igamma, igammac = _binary("igamma"), _binary("igammac")
+erfcx, ndtr, log_ndtr, ndtri = (
+    _unary("erfcx"), _unary("ndtr"), _unary("log_ndtr"), _unary("ndtri"),
+)  # fmt: skip
+i0, i1, i0e, i1e = _unary("i0"), _unary("i1"), _unary("i0e"), _unary("i1e")
+k0, k1, k0e, k1e = _unary("k0"), _unary("k1"), _unary("k0e"), _unary("k1e")
+j0, j1, y0, y1 = _unary("j0"), _unary("j1"), _unary("y0"), _unary("y1")
+spherical_j0 = _unary("spherical_j0")
+chebyshev_t, chebyshev_u = _binary("chebyshev_t"), _binary("chebyshev_u")
+chebyshev_v, chebyshev_w = _binary("chebyshev_v"), _binary("chebyshev_w")
+hermite_h, hermite_he = _binary("hermite_h"), _binary("hermite_he")
+laguerre_l, legendre_p = _binary("laguerre_l"), _binary("legendre_p")
 real, imag, conj = _unary("real"), _unary("imag"), _unary("conj")
 sgn, angle, complex = _unary("sgn"), _unary("angle"), _binary("complex")
 

@@ -18,6 +18,7 @@ is (`arange`, `tril`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
@@ -28,7 +29,7 @@ import numpy as np
 from tensorplay.core import dtypes, layout
 from tensorplay.core.device import CPU
 from tensorplay.core.dtypes import DType
-from tensorplay.core.errors import ArgumentError, DTypeError
+from tensorplay.core.errors import ArgumentError, DTypeError, NotDifferentiableError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.batching import each_tensor, operator_call, padded, tensor_metas, with_batch
 from tensorplay.ops.expression import (
@@ -505,7 +506,8 @@ class Pointwise(Kind):
         if all(known.name != name for known in self._companions.values()):
             for wanted in differentiable_names(operator):
                 for values in default_calls(operator):
-                    self.derivative(operator, values, wanted)
+                    with suppress(NotDifferentiableError):  # by one of the operands
+                        self.derivative(operator, values, wanted)
         for known in self._companions.values():
             if known.name == name:
                 return known

@@ -73,7 +73,7 @@ def logaddexp2(input: Value, other: Value) -> Value:
 # ---- products with logarithms and powers ------------------------------------------------------------
 
 
-@pointwise(promotion=FLOAT, method=True)
+@pointwise(promotion=FLOAT, method=True, inplace=True)
 def xlogy(input: Scalar, other: Scalar) -> Value:
     """`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN. Integers become floats.
 
@@ -97,7 +97,7 @@ def xlog1py(input: Scalar, other: Scalar) -> Value:
     return ops.where(silent, 0, input * ops.log1p(other))
 
 
-@pointwise(promotion=FLOAT, method=True)
+@pointwise(promotion=FLOAT, method=True, inplace=True)
 def ldexp(input: Value, other: Scalar) -> Value:
     """`input * 2**other`. Integers become floats.
 
@@ -108,7 +108,7 @@ def ldexp(input: Value, other: Scalar) -> Value:
     return input * ops.exp2(other)
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """`input ** exponent` in float64 (complex128 for complex operands), whatever the dtypes; one of both is a tensor.
 
@@ -131,7 +131,7 @@ def _widest(operand: Any) -> Any:  # noqa: ANN401  # a tensor or a number
 # ---- one operand --------------------------------------------------------------------------------------
 
 
-@pointwise(promotion=FLOAT, method=True)
+@pointwise(promotion=FLOAT, method=True, inplace=True)
 def sinc(input: Value) -> Value:
     """`sin(πx) / (πx)`, 1 at 0. Integers become floats.
 
@@ -166,7 +166,7 @@ def rad2deg(input: Value) -> Value:
     return input * (180 / math.pi)
 
 
-@pointwise(method=True)
+@pointwise(method=True, inplace=True)
 def heaviside(input: Value, values: Value) -> Value:
     """0 for negative numbers and NaN, 1 for positive ones, `values` at 0. The operands broadcast.
 
@@ -180,7 +180,7 @@ def heaviside(input: Value, values: Value) -> Value:
     return ops.where(ops.eq(input, 0), values, side)
 
 
-@composite(method=True)
+@composite(method=True, inplace=True)
 def nan_to_num(
     input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -230,6 +230,7 @@ _NO_SLOPE = "it is a function of integers"
 @structured(
     meta=lambda input, other: _whole("gcd", input, other),
     method=True,
+    inplace=True,
     not_differentiable=_NO_SLOPE,
     batching=broadcasting,
 )
@@ -248,6 +249,7 @@ def gcd(input: Array, other: Array) -> Array:
 @structured(
     meta=lambda input, other: _whole("lcm", input, other),
     method=True,
+    inplace=True,
     not_differentiable=_NO_SLOPE,
     batching=broadcasting,
 )

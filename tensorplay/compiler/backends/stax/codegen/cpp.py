@@ -69,14 +69,19 @@ def streamed_bytes(target: CpuTarget) -> int:
     return min(target.l3_bytes * 3 // 2, MOST_CACHED_BYTES)
 
 
+HEADERS: Final = ("tp_arith.h", "tp_math.h", "tp_special.h")
+"""Each includes the one before it; the first compiles 15 ms faster than the second."""
+
+
 def header_of(group: Group) -> str:
-    """Return the header that has all the functions a kernel calls; the smaller one compiles 15 ms faster."""
-    is_elementary = any(
-        isinstance(each, Compute) and TABLE[each.op].cost >= ELEMENTARY and each.op != "philox"
+    """Return the smallest header that has all the functions a kernel calls."""
+    called = (
+        HEADERS.index(TABLE[each.op].header)
         for segment in group.segments
         for each in (*segment.body, *segment.after)
+        if isinstance(each, Compute)
     )
-    return "tp_math.h" if is_elementary else "tp_arith.h"
+    return HEADERS[max(called, default=0)]
 
 
 def functions_apart(group: Group) -> tuple[str, ...]:

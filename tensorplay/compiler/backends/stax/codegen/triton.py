@@ -399,6 +399,9 @@ class GroupPrinter:
                 f"{texts[0]}.to({type_text(instruction.dtype)})", instruction.dtype, axes
             )
         template = TABLE[instruction.op].triton
+        if template is None:
+            msg = f"ops.{instruction.op} has no Triton text; compute it on the CPU or in eager mode"
+            raise CompileError(msg)
         attrs = {
             name: type_text(value) if isinstance(value, dtypes.DType) else repr(value)
             for name, value in instruction.attrs

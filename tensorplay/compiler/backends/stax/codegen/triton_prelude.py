@@ -78,6 +78,32 @@ def tp_sign(x):
 
 
 @triton.jit
+def tp_frexp_mantissa(x):
+    if x.dtype == tl.float64:
+        small = tl.abs(x) < 2.2250738585072014e-308
+        bits = tl.where(small, x * 4503599627370496.0, x).to(tl.int64, bitcast=True)
+        part = ((bits & -9218868437227405313) | 4602678819172646912).to(tl.float64, bitcast=True)
+    else:
+        small = tl.abs(x) < 1.1754943508222875e-38
+        bits = tl.where(small, x * 8388608.0, x).to(tl.int32, bitcast=True)
+        part = ((bits & -2139095041) | 1056964608).to(tl.float32, bitcast=True)
+    return tl.where((x != 0) & (tl.abs(x) < float("inf")), part, x)
+
+
+@triton.jit
+def tp_frexp_exponent(x):
+    if x.dtype == tl.float64:
+        small = tl.abs(x) < 2.2250738585072014e-308
+        bits = tl.where(small, x * 4503599627370496.0, x).to(tl.int64, bitcast=True)
+        part = ((bits >> 52) & 2047).to(tl.float64) - tl.where(small, 1074.0, 1022.0)
+    else:
+        small = tl.abs(x) < 1.1754943508222875e-38
+        bits = tl.where(small, x * 8388608.0, x).to(tl.int32, bitcast=True)
+        part = ((bits >> 23) & 255).to(tl.float32) - tl.where(small, 149.0, 126.0)
+    return tl.where((x != 0) & (tl.abs(x) < float("inf")), part.to(x.dtype), 0.0)
+
+
+@triton.jit
 def tp_signbit(x):
     if x.dtype == tl.float64:
         return x.to(tl.int64, bitcast=True) < 0
