@@ -112,8 +112,17 @@ class Library:
 
         names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
         names |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "pow": "power"}
+        names |= {"lgamma": "gammaln", "normcdf": "ndtr", "normcdfinv": "ndtri"}
+        names |= {"cyl_bessel_i0": "i0", "cyl_bessel_i1": "i1"}
         exact = {"fmod", "copysign", "nextafter", "trunc", "rint", "floor", "ceil", "sqrt"}
-        function = getattr(np, names.get(name, name), None) or getattr(scipy.special, name)
+        name_here = names.get(name, name)
+        modules = (scipy.special, np) if name.startswith("cyl_") else (np, scipy.special)
+        function = getattr(modules[0], name_here, None) or getattr(modules[1], name_here)
+
+        if name == "lgamma":  # SciPy's is -inf at -inf
+
+            def function(x):
+                return scipy.special.gammaln(np.where(x == -np.inf, np.inf, x))
 
         def call(*operands):
             dtype = operands[0].handle.data.dtype
