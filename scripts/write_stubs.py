@@ -96,12 +96,12 @@ def methods_text() -> str:
     lines = [HEADER.format(title=title, imports=""), "class OperatorMethods:"]
     for operator in sorted(registry, key=lambda each: each.name):
         arguments = parameters_of(operator, method=True)
-        names = (operator.name, *operator.aliases)
+        names = [operator.name, *operator.aliases]
         if operator.is_method and operator.name not in publishing.WRITTEN:
             result = describe.result_of(operator)
             lines += [f"    def {name}({arguments}) -> {result}: ..." for name in names]
-        if operator.has_inplace:
-            lines += [f"    def {name}_({arguments}) -> Tensor: ..." for name in names]
+        names = publishing.inplace_names(operator)
+        lines += [f"    def {name}({arguments}) -> Tensor: ..." for name in names]
     lines += [f"    {line}" for line in dunders()]
     lines += [f"    {line}" for line in OTHERS.strip().splitlines()]
     return "\n".join([*lines, ""])

@@ -73,7 +73,8 @@ def make_method(operator: Operator) -> Function:
 
 def make_inplace_method(operator: Operator) -> Function:
     """The method with an underscore: computes, then writes into the tensor."""
-    return _generate(operator, operator.name + "_", "inplace", [operator.name + "_"])
+    name = operator.inplace_name
+    return _generate(operator, name, "inplace", [name])
 
 
 def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Function:

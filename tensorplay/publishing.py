@@ -51,7 +51,14 @@ UNARY = {"neg": "neg", "bitwise_not": "invert", "abs": "abs"}
 def function_names(operator: Operator) -> list[str]:
     """The names of an operator's public functions: its own, its aliases, and those that write in place."""
     names = [operator.name, *operator.aliases]
-    return [*names, *(f"{name}_" for name in names)] if operator.has_inplace else names
+    return [*names, *inplace_names(operator)]
+
+
+def inplace_names(operator: Operator) -> list[str]:
+    """The names of what writes in place: the operator's, and those of its aliases."""
+    if not operator.has_inplace:
+        return []
+    return [operator.inplace_name, *(f"{name}_" for name in operator.aliases)]
 
 
 class _LazyMethod:
@@ -82,9 +89,10 @@ def _publish(operator: Operator) -> None:
         for other in operator.aliases:
             _attach(other, lambda: getattr(Tensor, name))
     if operator.has_inplace:
-        _attach(f"{name}_", lambda: entries.make_inplace_method(operator))
-        for other in operator.aliases:
-            _attach(f"{other}_", lambda: getattr(Tensor, f"{name}_"))
+        writing, *others = inplace_names(operator)
+        _attach(writing, lambda: entries.make_inplace_method(operator))
+        for other in others:
+            _attach(other, lambda: getattr(Tensor, writing))
     symbol = BINARY.get(name)
     if symbol is not None:
         plain = symbol.rstrip("_")

@@ -24,7 +24,6 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "atanh": ("arctanh",),
     "cat": ("concat", "concatenate"),
     "clamp": ("clip",),
-    "conj": ("conj_physical",),
     "div": ("divide", "true_divide"),
     "ge": ("greater_equal",),
     "gt": ("greater",),

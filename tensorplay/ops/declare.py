@@ -49,14 +49,19 @@ def declare(
     name: str | None = None,
     method: bool = False,
     public: bool = True,
-    inplace: bool = False,
+    inplace: bool | str = False,
     **facets: Any,  # noqa: ANN401  # effect, linear, not_differentiable: checked by Operator
 ) -> Operator:
-    """Declare an operator of any kind."""
+    """Declare an operator of any kind.
+
+    `inplace` may be the name of the method that writes, where that is not the operator's with an
+    underscore.
+    """
     title = name or function.__name__
     operator = Operator(
         title, kind, signature_of(title, function), function.__doc__ or "", function, function.__module__,
-        is_method=method, is_function=public, has_inplace=inplace, **facets,
+        is_method=method, is_function=public, has_inplace=bool(inplace),
+        inplace_name=inplace if isinstance(inplace, str) else f"{title}_", **facets,
     )  # fmt: skip
     return tp.declare(operator)
 
@@ -187,7 +192,7 @@ def composite(
     name: str | None = None,
     method: bool = False,
     public: bool = True,
-    inplace: bool = False,
+    inplace: bool | str = False,
     factory: bool = False,
 ) -> Declare:
     """Declare an operator as a function over operators."""

@@ -268,14 +268,13 @@ def differentiate(program: Program, wanted: str, *, use_result: bool = True) -> 
             continue
         assert isinstance(node, Step)  # noqa: S101  # constants depend on nothing
         operands = [values[i] for i in node.operands]
-        for operand, part in zip(
-            node.operands, _contributions(node, adjoint, values[place], operands), strict=True
-        ):
-            if part is None or operand not in depends:
+        found = _contributions(node, adjoint, values[place], operands)
+        for number, (operand, given) in enumerate(zip(node.operands, found, strict=True)):
+            if operand not in depends:
                 continue
-            if isinstance(part, ops.Undefined):
-                msg = f"{node.instruction.name} has no derivative by {wanted}: {part.reason}"
-                raise NotDifferentiableError(msg)
+            part = _defined(node, number, given)
+            if part is None:
+                continue
             before = adjoints.get(operand)
             adjoints[operand] = part if before is None else before + part
     return None if total is None else recorder.finish(total)
@@ -324,7 +323,16 @@ def _tangent_part(
         return parts.forward(tangent, result, *operands)[number]
     if step.instruction.partials is None:
         return None
-    return step.instruction.partials(tangent, result, *operands)[number]
+    found = step.instruction.partials(tangent, result, *operands)[number]
+    return _defined(step, number, found)
+
+
+def _defined(step: Step, number: int, part: Value | ops.Undefined | None) -> Value | None:
+    """The partial derivative by an operand; an error where there is none."""
+    if isinstance(part, ops.Undefined):
+        msg = f"{step.instruction.name} has no derivative by operand {number}: {part.reason}"
+        raise NotDifferentiableError(msg)
+    return part
 
 
 def _again(program: Program, recorder: Recorder, *, use_result: bool) -> list[Value]:

@@ -97,6 +97,8 @@ class Operator:
     is_method: bool = False
     is_function: bool = True
     has_inplace: bool = False
+    inplace_name: str = ""
+    """What the method that writes in place is called."""
     is_factory: bool = False
     """Whether the public function takes `requires_grad`."""
     effect: bool = False

@@ -11,20 +11,16 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tensorplay.core import dtypes, layout
+from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import DTypeError, ShapeError
-from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import values as ops
-from tensorplay.ops.arrays import Array
-from tensorplay.ops.declare import FLOAT, composite, pointwise, structured
+from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.kinds.pointwise import refuse_bool
 from tensorplay.ops.library.arithmetic import clamp, sub
 from tensorplay.ops.library.creation import full_like
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import dtype_of, is_tensor
+from tensorplay.ops.signature import is_tensor
 from tensorplay.ops.values import Value
 
 if TYPE_CHECKING:

@@ -61,7 +61,8 @@ def _(operator: Operator, values: Values, metas: Values, size: int) -> Tensor:
     return tp.stack((select(state, 0, 0).expand(offsets.shape), offsets), 1)
 
 
-def _state(generator: Generator | None) -> tuple[Tensor, Tensor]:
+def drawn_state(generator: Generator | None) -> tuple[Tensor, Tensor]:
+    """Seed and offset of one draw, as 0-d tensors."""
     state = rng_state(1, generator)
     return select(state, 0, 0), select(state, 0, 1)
 
@@ -114,6 +115,23 @@ def normal_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linea
     return radius * ops.cos(high * (2 * math.pi * 2.0**-width))
 
 
+def _open_unit(bits: Value, dtype: DType) -> Value:
+    """An odd multiple of half the step of `_unit`, so neither 0 nor 1: its logarithm is finite."""
+    if dtype is dtypes.float64:
+        return (ops.to_dtype(ops.to_dtype(bits >> 12, dtypes.int64), dtype) * 2 + 1) * 2.0**-53
+    part = ops.to_dtype((bits & 0xFFFFFFFF) >> 9, dtypes.int32)
+    return (ops.to_dtype(part, dtypes.float32) * 2 + 1) * 2.0**-24
+
+
+@pointwise(
+    shape=_sized, public=False, not_differentiable=_RANDOM,
+    result=lambda seed, offset, size, dtype: _float_result("rand", dtype).compute,
+)  # fmt: skip
+def open_uniform_from(seed: Raw, offset: Raw, size: Sizes, dtype: DType, linear: Linear) -> Value:
+    """Uniform numbers in (0, 1), without the ends, of a random state, in the compute dtype of `dtype`."""
+    return _open_unit(ops.philox(seed, offset, linear), dtype.compute)
+
+
 @pointwise(
     shape=_sized, public=False, not_differentiable=_RANDOM,
     result=lambda seed, offset, size, low, high, dtype: dtype,
@@ -148,7 +166,7 @@ def rand(
     (tensor(True), tensor(True))
     """
     checked_sizes("rand", size)
-    seed, offset = _state(generator)
+    seed, offset = drawn_state(generator)
     return _placed(uniform_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
 
 
@@ -171,7 +189,7 @@ def randn(
     (2, 3)
     """
     checked_sizes("randn", size)
-    seed, offset = _state(generator)
+    seed, offset = drawn_state(generator)
     return _placed(normal_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
 
 
@@ -194,7 +212,7 @@ def randint(
         raise ArgumentValueError(msg)
     shape = to_sizes(size)
     checked_sizes("randint", shape)
-    seed, offset = _state(generator)
+    seed, offset = drawn_state(generator)
     return _placed(
         integers_from(seed, offset, shape, int(low), int(high), dtype or dtypes.int64), device
     )
@@ -234,17 +252,6 @@ def randn_like(
     return randn(input.shape, dtype=dtype or input.dtype, device=device, generator=generator)
 
 
-@composite()
-def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that the element gives, else 0.
-
-    >>> import tensorplay as tp
-    >>> tp.bernoulli(tp.tensor([0.0, 1.0, 1.0]))
-    tensor([0., 1., 1.])
-    """
-    return (rand_like(input, generator=generator) < input).to(input.dtype)
-
-
 def _permutation_meta(input: TensorMeta, n: int) -> TensorMeta:
     del input
     return TensorMeta((n,), dtypes.int64)
@@ -271,20 +278,20 @@ def randperm(n: int, *, dtype: DType | None = None, generator: Generator | None 
     return found if dtype is None else found.to(dtype)
 
 
-@composite(public=False, inplace=True)
-def uniform(
-    input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
+@composite(factory=True)
+def randint_like(
+    input: Tensor,
+    low: int,
+    high: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform random numbers in `[low, high)` with the shape and dtype of `input`."""
-    return rand_like(input, generator=generator) * (high - low) + low
-
-
-@composite(public=False, inplace=True)
-def normal(
-    input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
-) -> Tensor:
-    """Normal random numbers with the shape and dtype of `input`."""
-    return randn_like(input, generator=generator) * std + mean
+    """Random integers in `[low, high)`, or `[0, low)`, with the shape and dtype of `input`."""
+    least, limit = (0, low) if high is None else (low, high)
+    found = dtype or input.dtype
+    return randint(least, limit, input.shape, dtype=found, device=device, generator=generator)
 
 
 # ---- samples ----------------------------------------------------------------------------------------------------------
@@ -295,6 +302,7 @@ _OFFSET = Arg((), dtypes.int64, values=5)  # type: ignore[arg-type]
 
 @uniform_from.sample
 @normal_from.sample
+@open_uniform_from.sample
 def _from_samples() -> Iterator[Sample]:
     for dtype in (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16):
         yield sample(_SEED, _OFFSET, (3, 4), dtype)
@@ -327,9 +335,6 @@ def _size_samples() -> Iterator[Sample]:
 
 @rand_like.sample
 @randn_like.sample
-@bernoulli.sample
-@uniform.sample
-@normal.sample
 def _like_samples() -> Iterator[Sample]:
     yield sample(Arg((3, 4), low=0.0, high=1.0))
 
@@ -341,6 +346,13 @@ def _randint_samples() -> Iterator[Sample]:
     yield sample(np.int64(0), np.int32(5), 3)
     yield bad(ArgumentValueError, "low < high", 5, 5, (3,))
     yield bad(ShapeError, "randint: sizes must not be negative", 0, 5, (-2,))
+
+
+@randint_like.sample
+def _randint_like_samples() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), 5)
+    yield sample(Arg((3,), dtypes.int64), -2, 5)
+    yield bad(ArgumentValueError, "low < high", Arg((3,)), 5, 5)
 
 
 @randperm.sample
