@@ -33,7 +33,6 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "mul": ("multiply",),
     "ne": ("not_equal",),
     "neg": ("negative",),
-    "outer": ("ger",),
     "sub": ("subtract",),
     "transpose": ("swapdims",),
     "trunc": ("fix",),

@@ -99,31 +99,6 @@ isfinite = _classification(
 )
 
 
-def _infinity(name: str, number: float, doc: str) -> Operator:
-    def declared(input: Value) -> Value:
-        if input.dtype.kind == "c":
-            msg = f"{name}: expected real numbers, found {input.dtype}"
-            raise DTypeError(msg)
-        if input.dtype.is_floating_point:
-            return ops.eq(input, number)
-        return ops.ne(input, input)
-
-    declared.__name__, declared.__doc__ = name, doc
-    operator = pointwise(method=True, not_differentiable=_TRUTH)(declared)
-    operator.sample(_infinity_samples)
-    return operator
-
-
-def _infinity_samples() -> Iterator[Sample]:
-    yield from _classification_samples()
-    yield sample(Arg((3,), dtypes.bool_))
-    yield bad(DTypeError, "real", Arg((3,), dtypes.complex64))
-
-
-isposinf = _infinity("isposinf", float("inf"), "Whether an element is infinity.")
-isneginf = _infinity("isneginf", -float("inf"), "Whether an element is minus infinity.")
-
-
 @pointwise(method=True, not_differentiable=_TRUTH)
 def signbit(input: Value) -> Value:
     """Whether the sign bit is set; true for -0.0.
