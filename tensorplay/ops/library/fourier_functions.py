@@ -25,6 +25,7 @@ from tensorplay.core.dtypes import (
 )
 from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError, ShapeError
 from tensorplay.ops.declare import composite
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.library.fourier import OTHER_NORM, fft_c2c, fft_c2r, fft_r2c
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -172,17 +173,24 @@ def _of_hermitian(name: str, *args: Any) -> Tensor:  # noqa: ANN401
     return _r2c(name, input, s, dim, OTHER_NORM[_norm(name, norm)]).conj()
 
 
-_FAMILIES: tuple[tuple[str, _Transform, str], ...] = (
-    ("fft", _forward, "The discrete Fourier transform `Σ_j x_j exp(-2πi jk/n)`"),
-    ("ifft", _backward, "The inverse of `fft`, `Σ_k y_k exp(2πi jk/n) / n`"),
-    ("rfft", _r2c, "The first n // 2 + 1 results of `fft` of real numbers; the others are their conjugates"),
-    ("irfft", _c2r, "The inverse of `rfft`: n real numbers, 2 (m - 1) by default for m complex ones"),
-    ("hfft", _hermitian, "The n real results, 2 (m - 1) by default, of `fft` of a Hermitian signal given by its first half"),
-    ("ihfft", _of_hermitian, "The inverse of `hfft`: the first half of a Hermitian signal from its real spectrum"),
+_FAMILIES: tuple[tuple[str, _Transform, str, str], ...] = (
+    ("fft", _forward, "The discrete Fourier transform `Σ_j x_j exp(-2πi jk/n)`",
+     "tensor([ 4.+0.j,  0.-4.j, -4.+0.j,  0.+4.j])"),
+    ("ifft", _backward, "The inverse of `fft`, `Σ_k y_k exp(2πi jk/n) / n`",
+     "tensor([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])"),
+    ("rfft", _r2c, "The first n // 2 + 1 results of `fft` of real numbers; the others are their conjugates",
+     "tensor([ 4.+0.j,  0.-4.j, -4.+0.j])"),
+    ("irfft", _c2r, "The inverse of `rfft`: n real numbers, 2 (m - 1) by default for m complex ones",
+     "tensor([ 1.3333,  0.6667, -0.6667, -1.3333, -0.6667,  0.6667])"),
+    ("hfft", _hermitian, "The n real results, 2 (m - 1) by default, of `fft` of a Hermitian signal given by its first half",
+     "tensor([ 8.,  4., -4., -8., -4.,  4.])"),
+    ("ihfft", _of_hermitian, "The inverse of `hfft`: the first half of a Hermitian signal from its real spectrum",
+     "tensor([ 1.-0.j,  0.+1.j, -1.-0.j])"),
 )  # fmt: skip
+"""Names, functions, sentences, and the transforms of 0, 4, 0, 0."""
 
 
-def _declare(family: str, transform: _Transform, text: str) -> Iterator[Operator]:
+def _declare(family: str, transform: _Transform, text: str, found: str) -> Iterator[Operator]:
     """The forms over one dimension, the last two, and any."""
 
     def one(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -208,7 +216,11 @@ def _declare(family: str, transform: _Transform, text: str) -> Iterator[Operator
         along = where[suffix]
         if suffix and family in {"rfft", "irfft", "hfft", "ihfft"}:
             along += "; the halves are along the last of `dim`"
-        function.__doc__ = f"{text}, {along}.\n\n    {_NORMS}\n    "
+        call, shown = f"fft.{family}(tp.tensor([0.0, 4.0, 0.0, 0.0]))", found
+        if suffix:
+            halved = {"rfft": 3, "ihfft": 3, "irfft": 6, "hfft": 6}.get(family, 4)
+            call, shown = f"fft.{family}{suffix}(tp.ones(2, 4)).shape", f"(2, {halved})"
+        function.__doc__ = with_example(f"{text}, {along}.\n\n{_NORMS}", call, shown)
         yield composite(public=False)(function)
 
 
@@ -246,8 +258,8 @@ def _make_samples(family: str, suffix: str) -> Callable[[], Iterator[Sample]]:
     return samples  # fmt: skip
 
 
-for _family, _transform, _text in _FAMILIES:
-    for _operator in _declare(_family, _transform, _text):
+for _family, _transform, _text, _found in _FAMILIES:
+    for _operator in _declare(_family, _transform, _text, _found):
         _operator.sample(_make_samples(_family, _operator.name.removeprefix(f"fft_{_family}")))
 
 

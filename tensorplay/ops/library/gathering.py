@@ -267,7 +267,12 @@ def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: b
     batching=along("dim"),
 )
 def scatter(input: Array, dim: int, index: Array, src: Array | Number) -> Array:
-    """Replace elements along `dim` at the places that `index` holds; which of several wins is not defined."""
+    """Replace elements along `dim` at the places that `index` holds; which of several wins is not defined.
+
+    >>> import tensorplay as tp
+    >>> tp.scatter(tp.zeros(3), 0, tp.tensor([2, 0]), tp.tensor([1.0, 5.0]))
+    tensor([5., 0., 1.])
+    """
     return _scattered("scatter", input, dim, index, src, add=False)
 
 

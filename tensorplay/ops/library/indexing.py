@@ -225,6 +225,11 @@ def index_put(
 
     Without it, which of several values wins at one place is not defined. Half types add up in
     float32 and round once.
+
+    >>> import tensorplay as tp
+    >>> tp.index_put(tp.zeros(2, 2), (tp.tensor([0, 1]), tp.tensor([1, 0])), tp.tensor([5.0, 7.0]))
+    tensor([[0., 5.],
+            [7., 0.]])
     """
     _check_indices("index_put", indices)
     geometry = _geometry("index_put", input, indices)
@@ -306,7 +311,13 @@ def _nonzero_meta(input: TensorMeta) -> TensorMeta:
 
 @structured(meta=_nonzero_meta, public=False, not_differentiable="its result are indices")
 def nonzero(input: Array) -> Array:
-    """The indices of all nonzero elements, one row each, in row-major order."""
+    """The indices of all nonzero elements, one row each, in row-major order.
+
+    >>> import tensorplay as tp
+    >>> tp.nonzero(tp.tensor([[0, 5], [7, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return np.array(np.argwhere(input), np.int64, order="C")
 
 

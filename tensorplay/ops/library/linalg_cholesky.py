@@ -123,7 +123,13 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 @composite(public=False)
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The triangular factor of symmetric (Hermitian) positive definite matrices: see `cholesky`."""
+    """The triangular factor of symmetric (Hermitian) positive definite matrices: see `cholesky`.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.cholesky(tp.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return cholesky(A, upper)
 
 
@@ -182,6 +188,10 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     """`(L, info)`: the Cholesky factor, and where `info` (int32) is not 0, the order of a minor that is not positive.
 
     There the factor is NaN. With `check_errors` such a matrix is refused, as `cholesky` does.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.cholesky_ex(tp.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    tensor(2, dtype=tensorplay.int32)
     """
     info = cholesky_failure(adjoint(A) if upper else A)
     if check_errors:

@@ -119,7 +119,12 @@ def linalg_eig(A: Tensor) -> Any:  # noqa: ANN401  # a named tuple
 
 @composite(public=False)
 def linalg_eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues (..., N) of square matrices (..., N, N), complex, in LAPACK's order; see `eig`."""
+    """The eigenvalues (..., N) of square matrices (..., N, N), complex, in LAPACK's order; see `eig`.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.eigvals(tp.tensor([[0.0, -1.0], [1.0, 0.0]])).imag.sort().values
+    tensor([-1.,  1.])
+    """
     values, _ = eigen_parts(A)
     return values
 

@@ -157,6 +157,10 @@ def einsum(equation: str, operands: Sequence[Tensor]) -> Tensor:
     diagonal. Operands have one dtype; sizes of 1 stretch.
 
     Subscripts that do not parse raise `ArgumentValueError`, sizes that do not fit `ShapeError`.
+
+    >>> import tensorplay as tp
+    >>> tp.einsum("ij,j->i", tp.tensor([[1, 2], [3, 4]]), tp.tensor([1, 1]))
+    tensor([3, 7])
     """
     plain = equation.replace(" ", "")
     source, arrow, target = plain.partition("->")

@@ -113,6 +113,12 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first N columns (..., M, N) of Q = H_0 H_1 …, H_k = I - tau_k v_k v_kᴴ, from `geqrf`'s results.
 
     v_k is column k of A below the diagonal, with 1 on it and zeros above.
+
+    >>> import tensorplay as tp
+    >>> a, tau = tp.geqrf(tp.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> tp.linalg.householder_product(a, tau)
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
     """
     rows, columns = _check("householder_product", A, tau)
     eye = tp.eye(rows, columns, dtype=A.dtype).expand(A.shape)

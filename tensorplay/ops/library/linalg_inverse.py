@@ -77,6 +77,11 @@ def linalg_inv(A: Array) -> Array:
     `solve` is quicker and more accurate.
 
     d(A⁻¹) = -A⁻¹ dA A⁻¹ (Giles 2008, 2.2.3).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.inv(tp.tensor([[2.0, 0.0], [1.0, 4.0]]))
+    tensor([[ 0.5000,  0.0000],
+            [-0.1250,  0.2500]])
     """
     check_square("inv", A)
     return dense(lapack("inv", np.linalg.inv, A), A.dtype)
@@ -370,6 +375,10 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     B is seen as vectors where it is 1-d or has exactly the shape of A without the last size. Batch
     sizes broadcast. Singular matrices are refused with a `LinAlgError`.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.solve(tp.tensor([[2.0, 1.0], [1.0, 3.0]]), tp.tensor([3.0, 4.0]))
+    tensor([1., 1.])
     """
     if B.ndim and _is_vector(A, B):
         return solve_matrices(A if left else turned(A), B.unsqueeze(-1)).squeeze(-1)
@@ -467,6 +476,11 @@ def linalg_solve_triangular(
     A (..., N, N), B (..., N, K), or (..., K, N) on the right; batch sizes broadcast.
     `unitriangular` takes the diagonal as ones. A zero on it is refused (`LinAlgError`).
     Needs SciPy.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.solve_triangular(tp.tensor([[1.0, 1.0], [0.0, 2.0]]), tp.tensor([[3.0], [4.0]]), upper=True)
+    tensor([[1.],
+            [2.]])
     """
     if left:
         return solve_triangle(A, B, upper, unitriangular)

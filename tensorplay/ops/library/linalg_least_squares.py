@@ -82,6 +82,10 @@ def linalg_pinv(
 
     dP = -P dA P + P Pᴴ dAᴴ (I - A P) + (I - P A) dAᴴ Pᴴ P, where the rank is constant (G. Golub
     and V. Pereyra, The differentiation of pseudo-inverses, 1973).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.pinv(tp.tensor([[1.0], [0.0], [1.0]]))
+    tensor([[0.5000, 0.0000, 0.5000]])
     """
     _, rows, columns = check_matrix("pinv", A)
     if hermitian:
@@ -171,7 +175,7 @@ def linalg_lstsq(
     empty; "gelsd" and "gelss" give the singular values.
 
     >>> import tensorplay as tp
-    >>> tp.linalg.lstsq(tp.ones(2, 1), tp.tensor([[1.0], [3.0]]), driver="gelsd").residuals
+    >>> tp.linalg.lstsq(tp.ones(2, 1), tp.tensor([[1.0], [3.0]]), driver="gelsd").residuals.round()
     tensor([2.])
     """
     _, rows, columns = check_matrix("lstsq", A)

@@ -222,6 +222,11 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: ANN401  
 
     `pivots` (int32, counted from 1) are the exchanges of rows; without `pivot` there are none, and a
     zero on the diagonal leaves infinities.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.lu_factor(tp.tensor([[1.0, 2.0], [2.0, 1.0]]))
+    LUPivots(LU=tensor([[2.0000, 1.0000],
+            [0.5000, 1.5000]]), pivots=tensor([2, 2], dtype=tensorplay.int32))
     """
     return LUPivots(*lu_parts(A, pivot))
 
@@ -231,6 +236,10 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     """`(LU, pivots, info)`: `lu_factor`, and the first zero on the diagonal of U, counted from 1, or 0.
 
     With `check_errors` such a matrix is refused (`LinAlgError`).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.lu_factor_ex(tp.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=tensorplay.int32)
     """
     LU, pivots = lu_parts(A, pivot)
     info = _zero_pivot(LU)
@@ -377,6 +386,10 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: ANN
     """`(inverse, info)`: where `info` (int32) is not 0, the matrix is singular and its inverse infinite or NaN.
 
     With `check_errors` such a matrix is refused (`LinAlgError`).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.inv_ex(tp.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=tensorplay.int32)
     """
     _, order = check_square("inv_ex", A)
     eye = tp.eye(order, dtype=A.dtype).expand(A.shape)
@@ -388,6 +401,10 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     """`(result, info)` of `linalg.solve`: where `info` (int32) is not 0, the matrix is singular, the result NaN.
 
     With `check_errors` such a matrix is refused (`LinAlgError`).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.solve_ex(tp.tensor([[1.0, 2.0], [2.0, 4.0]]), tp.tensor([3.0, 4.0])).info
+    tensor(2, dtype=tensorplay.int32)
     """
     check_square("solve_ex", A)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])

@@ -68,6 +68,10 @@ def linalg_vector_norm(
     `ord` inf is the largest |x|, -inf the least, 0 counts what is not zero. Floating dtypes;
     `dtype` converts first; half types are computed in float32 and round once. Without elements 0;
     negative orders and infinite ones are refused. The derivative at 0 is 0.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.vector_norm(tp.tensor([[3.0, 4.0], [5.0, 12.0]]), dim=1)
+    tensor([ 5., 13.])
     """
     x = _floating("vector_norm", x, dtype)
     if x.dtype.is_complex:
@@ -147,6 +151,10 @@ def linalg_matrix_norm(
     `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and
     -2 (the largest and the least of them), 1 and -1 (the largest and the least sum of |A| over a
     column), inf and -inf (over a row).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.matrix_norm(tp.tensor([[3.0, 4.0], [0.0, 0.0]]), ord=1)
+    tensor(4.)
     """
     A = _floating("matrix_norm", A, dtype)
     if A.ndim < 2:
@@ -219,6 +227,12 @@ def linalg_norm(
 
     Without `dim` and `ord`, the 2-norm of all elements; with `ord` alone, that of the vector or
     matrix `A`. Without `ord`, the root of the sum of squares over `dim`.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.norm(tp.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    tensor(5.)
+    >>> tp.linalg.norm(tp.tensor([3.0, -4.0]), 1)
+    tensor(7.)
     """
     if ord is None:
         return linalg_vector_norm(A, 2, dim, keepdim, dtype=dtype)

@@ -185,7 +185,12 @@ def _() -> Iterator[Sample]:
 
 @composite(public=False)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross products of vectors of three along `dim`; the other sizes broadcast."""
+    """The cross products of vectors of three along `dim`; the other sizes broadcast.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.cross(tp.tensor([1.0, 0.0, 0.0]), tp.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     shape = layout.broadcast_shapes("cross", [input.shape, other.shape])
     place = layout.normalize_dim("cross", dim, len(shape))
     if not shape or input.ndim != other.ndim or input.shape[place] != 3 or other.shape[place] != 3:
@@ -236,6 +241,10 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
     The order comes from the matrix chain recurrence (Cormen et al., Introduction to Algorithms,
     15.2), cubic in the number of matrices.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.multi_dot((tp.ones(2, 3), tp.ones(3, 4), tp.ones(4, 5))).shape
+    (2, 5)
     """
     if len(tensors) < 2:
         msg = f"multi_dot: expected at least two tensors, found {len(tensors)}"
@@ -585,7 +594,14 @@ def _powers(name: str, x: Tensor, N: int | None) -> Tensor:
 
 @composite(public=False)
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, (..., M) to (..., M, N); N is M by default."""
+    """The powers 0 to N - 1 of each element, (..., M) to (..., M, N); N is M by default.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.vander(tp.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
     return _powers("vander", x, N)
 
 

@@ -195,6 +195,12 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: ANN401  # a nam
     `mode` is "reduced", with Q (..., M, K) and R (..., K, N), K = min(M, N); "complete", with Q
     (..., M, M) and R (..., M, N), where the columns of Q behind the K-th carry no gradient; or "r",
     where Q is an empty tensor. Signs are LAPACK's.
+
+    >>> import tensorplay as tp
+    >>> x = tp.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> q, r = tp.linalg.qr(x)
+    >>> tp.allclose(q @ r, x)
+    True
     """
     if mode not in {"reduced", "complete", "r"}:
         msg = f"qr: mode is 'reduced', 'complete' or 'r', found {mode!r}"
@@ -316,7 +322,12 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: ANN401  # a named t
 
 @composite(public=False)
 def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues (..., N), ascending, of symmetric (Hermitian) matrices (..., N, N); see `eigh`."""
+    """The eigenvalues (..., N), ascending, of symmetric (Hermitian) matrices (..., N, N); see `eigh`.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.eigvalsh(tp.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    tensor([1., 3.])
+    """
     values, _ = eigh_of_triangle(A, _is_upper("eigvalsh", UPLO))
     return values
 
@@ -471,7 +482,12 @@ def _() -> Iterator[Sample]:
 
 @composite(public=False)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values (..., min(M, N)), descending, of matrices (..., M, N)."""
+    """The singular values (..., min(M, N)), descending, of matrices (..., M, N).
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.svdvals(tp.tensor([[0.0, 2.0], [3.0, 0.0]]))
+    tensor([3., 2.])
+    """
     _no_driver("svdvals", driver)
     _, S, _ = linalg_svd_reduced(A)
     return S

@@ -362,7 +362,14 @@ def _deviation(mean: Value, moment: Value, count: Value, correction: Number) -> 
     WELFORD, result=real_of_floating, after=_variance, conjugates=True, method=False, public=False
 )  # its public forms: call_forms
 def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
-    """The variance over dimensions with `count - correction` in the denominator, accumulated in float64."""
+    """The variance over dimensions with `count - correction` in the denominator, accumulated in float64.
+
+    >>> import tensorplay as tp
+    >>> tp.var(tp.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    >>> tp.var(tp.tensor([1.0, 2.0, 3.0]), correction=0)
+    tensor(0.6667)
+    """
     return input
 
 
@@ -370,7 +377,12 @@ def var(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Nu
     WELFORD, result=real_of_floating, after=_deviation, conjugates=True, method=False, public=False
 )  # its public forms: call_forms
 def std(input: Value, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1) -> Value:
-    """The square root of the variance."""
+    """The square root of the variance.
+
+    >>> import tensorplay as tp
+    >>> tp.std(tp.tensor([[1.0, 3.0], [2.0, 2.0]]), 1)
+    tensor([1.4142, 0.0000])
+    """
     return input
 
 

@@ -80,7 +80,12 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 def var_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
 ) -> Any:  # noqa: ANN401
-    """`(variance, mean)` over dimensions (all by default), as `var` and `mean` give them."""
+    """`(variance, mean)` over dimensions (all by default), as `var` and `mean` give them.
+
+    >>> import tensorplay as tp
+    >>> tp.var_mean(tp.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     return tp.var(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
 
 
@@ -88,7 +93,12 @@ def var_mean(
 def std_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
 ) -> Any:  # noqa: ANN401
-    """`(standard deviation, mean)` over dimensions (all by default), as `std` and `mean` give them."""
+    """`(standard deviation, mean)` over dimensions (all by default), as `std` and `mean` give them.
+
+    >>> import tensorplay as tp
+    >>> tp.std_mean(tp.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     return tp.std(input, dim, keepdim, correction=correction), tp.mean(input, dim, keepdim)
 
 
