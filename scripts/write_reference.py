@@ -40,8 +40,11 @@ GROUPS = (
     ("complex", tuple(each for each in ALL if each.kind == "c")),
 )
 NAMESPACES = (
-    ("tp.nn.functional", tp.nn.functional), ("tp.linalg", tp.linalg), ("tp.fft", tp.fft),
-)  # fmt: skip
+    ("tp.nn.functional", tp.nn.functional),
+    ("tp.linalg", tp.linalg),
+    ("tp.fft", tp.fft),
+    ("tp.special", tp.special),
+)
 PROMPT = re.compile(r"(?:^[ ]*>>> .*\n?)(?:^[ ]*\S.*\n?)*", re.MULTILINE)
 
 
@@ -106,7 +109,7 @@ def names(operator: Operator) -> list[str]:
     if operator.name in publishing.PUBLIC:
         found.append(f"tp.{operator.name}")
     found += [f"Tensor.{operator.name}"] if operator.is_method else []
-    found += [f"Tensor.{operator.name}_"] if operator.has_inplace else []
+    found += [f"Tensor.{operator.name}_"] if hasattr(tp.Tensor, f"{operator.name}_") else []
     return found
 
 

@@ -12,9 +12,15 @@ from tensorplay.ops import describe
 from tensorplay.ops.registry import tp as registry
 
 NAMED = publishing.PUBLIC | {
-    getattr(space, name).__name__ for space in (tp.linalg, tp.fft) for name in space.__all__
+    getattr(space, name).__name__
+    for space in (tp.linalg, tp.fft, tp.special)
+    for name in space.__all__
 }
-PUBLIC = [each for each in registry if each.name in NAMED or each.is_method or each.has_inplace]
+PUBLIC = [
+    each
+    for each in registry
+    if each.name in NAMED or each.is_method or hasattr(tp.Tensor, f"{each.name}_")
+]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as pyproject.toml says for modules
 
 

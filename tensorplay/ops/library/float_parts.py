@@ -42,6 +42,10 @@ def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
 
     The exponent is int32; zeros, infinities and NaN are their own mantissa, with exponent 0. Raises
     `DTypeError` for integers.
+
+    >>> import tensorplay as tp
+    >>> tp.frexp(tp.tensor([8.0, -0.75]))
+    (tensor([ 0.5000, -0.7500]), tensor([4, 0], dtype=tensorplay.int32))
     """
     if not input.dtype.is_floating_point:
         msg = f"frexp: expected a floating-point tensor, found {input.dtype}; convert with .float()"

@@ -288,7 +288,13 @@ def randint_like(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Random integers in `[low, high)`, or `[0, low)`, with the shape and dtype of `input`."""
+    """Random integers in `[low, high)`, or `[0, low)`, with the shape and dtype of `input`.
+
+    >>> import tensorplay as tp
+    >>> x = tp.randint_like(tp.ones(100), 3, 8)
+    >>> x.min() >= 3, x.max() < 8
+    (tensor(True), tensor(True))
+    """
     least, limit = (0, low) if high is None else (low, high)
     found = dtype or input.dtype
     return randint(least, limit, input.shape, dtype=found, device=device, generator=generator)

@@ -66,7 +66,13 @@ def _positive(name: str, what: str, number: float) -> None:
 def uniform(
     input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform random numbers in `[low, high)` with the shape and dtype of `input`."""
+    """Uniform random numbers in `[low, high)` with the shape and dtype of `input`.
+
+    >>> import tensorplay as tp
+    >>> x = tp.empty(100).uniform_(2, 3)
+    >>> x.min() >= 2, x.max() <= 3
+    (tensor(True), tensor(True))
+    """
     if low > high:
         msg = f"uniform_: expected low <= high, found {low} and {high}"
         raise ArgumentValueError(msg)
@@ -77,7 +83,12 @@ def uniform(
 def normal_values(
     input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Normal random numbers with the shape and dtype of `input`."""
+    """Normal random numbers with the shape and dtype of `input`.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(2, 3).normal_(mean=1.0, std=2.0).shape
+    (2, 3)
+    """
     _floating("normal_", input)
     if not std >= 0:
         msg = f"normal_: std must not be negative, found {std}"
@@ -89,7 +100,12 @@ def normal_values(
 def log_normal(
     input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """The exponential of normal random numbers with this mean and standard deviation."""
+    """The exponential of normal random numbers with this mean and standard deviation.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(100).log_normal_().min() > 0
+    tensor(True)
+    """
     _floating("log_normal_", input)
     _positive("log_normal_", "std", std)
     seed, offset = drawn_state(generator)
@@ -99,7 +115,12 @@ def log_normal(
 
 @composite(public=False, inplace=True)
 def exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Numbers of the density `lambd exp(-lambd x)`, x > 0."""
+    """Numbers of the density `lambd exp(-lambd x)`, x > 0.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(100).exponential_(2.0).min() > 0
+    tensor(True)
+    """
     _floating("exponential_", input)
     _positive("exponential_", "lambd", lambd)
     return (_open_unit(input, generator).log() * (-1 / lambd)).to(input.dtype)
@@ -109,7 +130,12 @@ def exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 def cauchy(
     input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Numbers of the density `sigma / (π (sigma² + (x - median)²))`."""
+    """Numbers of the density `sigma / (π (sigma² + (x - median)²))`.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(2, 3).cauchy_().shape
+    (2, 3)
+    """
     _floating("cauchy_", input)
     _positive("cauchy_", "sigma", sigma)
     turned = ((_open_unit(input, generator) - 0.5) * math.pi).tan()
@@ -118,7 +144,12 @@ def cauchy(
 
 @composite(public=False, inplace=True)
 def geometric(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """How many trials of probability `p` it takes to the first success, at least 1."""
+    """How many trials of probability `p` it takes to the first success, at least 1.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(100).geometric_(0.5).min() >= 1
+    tensor(True)
+    """
     if not 0 < p < 1:
         msg = f"geometric_: p must be between 0 and 1, found {p}"
         raise ArgumentValueError(msg)
@@ -137,6 +168,11 @@ def random(
     """Whole numbers in `[low, high)`: `random_(high)`, `random_(low, high)`, or all that the dtype holds.
 
     Of floats the numbers from 0 to the largest power of two below which every whole number is exact.
+
+    >>> import tensorplay as tp
+    >>> x = tp.empty(100).random_(3, 8)
+    >>> x.min() >= 3, x.max() < 8
+    (tensor(True), tensor(True))
     """
     if low is None:
         least, limit = 0, _limit(input.dtype)
@@ -194,7 +230,12 @@ def bernoulli(
 def bernoulli_values(
     input: Tensor, p: Tensor | Number = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
-    """1 with the probability `p`, a number or a tensor that broadcasts, else 0; of any dtype."""
+    """1 with the probability `p`, a number or a tensor that broadcasts, else 0; of any dtype.
+
+    >>> import tensorplay as tp
+    >>> tp.empty(3).bernoulli_(tp.tensor([0.0, 1.0, 1.0]))
+    tensor([0., 1., 1.])
+    """
     return _trials(input.shape, p, generator).to(input.dtype)  # type: ignore[arg-type]  # a real number
 
 
@@ -213,6 +254,10 @@ def normal(
     """Normal random numbers: `normal(mean, std)` with a tensor among them, or `normal(0.0, 1.0, size)`.
 
     The tensors broadcast. Raises `ArgumentError` where neither a tensor nor a size is given.
+
+    >>> import tensorplay as tp
+    >>> tp.normal(0.0, 1.0, (2, 3)).shape
+    (2, 3)
     """
     given: list[Any] = [each for each in (mean, std) if is_tensor(each)]
     if size is None and not given:

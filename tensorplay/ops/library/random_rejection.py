@@ -137,6 +137,10 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates that the elements give, in their dtype.
 
     Raises `ArgumentValueError` for a negative rate.
+
+    >>> import tensorplay as tp
+    >>> tp.poisson(tp.tensor([0.0, 0.0]))
+    tensor([0., 0.])
     """
     return poisson_from(input, rng_state(1, generator))
 
@@ -195,6 +199,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     """How many of `count` trials of probability `prob` succeed; the operands broadcast, of one dtype.
 
     Raises `ArgumentValueError` for a negative count or a probability outside of [0, 1].
+
+    >>> import tensorplay as tp
+    >>> tp.binomial(tp.tensor([5.0, 5.0]), tp.tensor([0.0, 1.0]))
+    tensor([0., 5.])
     """
     return binomial_from(count, prob, rng_state(1, generator))
 
@@ -237,6 +245,10 @@ def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Random numbers of the gamma distribution with these shape parameters and rate 1, in their dtype.
 
     Raises `ArgumentValueError` where one is not positive.
+
+    >>> import tensorplay as tp
+    >>> tp._standard_gamma(tp.ones(100)).min() > 0
+    tensor(True)
     """
     return standard_gamma_from(input, rng_state(1, generator))
 

@@ -19,6 +19,7 @@ from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import FLOAT, pointwise
+from tensorplay.ops.examples import with_example
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.values import Scalar, Value
@@ -47,16 +48,20 @@ def _samples(low: float, high: float, *exact: float) -> Callable[[], Iterator[Sa
 
 
 def _function(
-    name: str, doc: str, low: float, high: float, *exact: float, instruction: str = "", reason: str = ""
+    name: str, doc: str, found: str, low: float, high: float, *exact: float, instruction: str = "", reason: str = ""
 ) -> Operator:  # fmt: skip
-    """A function of one operand, by its scalar instruction."""
+    """A function of one operand, by its scalar instruction; its example gives `found` at 0.8."""
     function: Callable[..., Value] = getattr(ops, instruction or name)
     public = not name.startswith("special_")
 
     def declared(input: Value) -> Value:
         return function(input)
 
-    declared.__name__, declared.__doc__ = name, f"{doc} {_ROUND}"
+    declared.__name__ = name
+    call = name if public else name.replace("_", ".", 1)
+    declared.__doc__ = with_example(
+        f"{doc} {_ROUND}", f"{call}(tp.tensor([0.8]))", f"tensor([{found}])"
+    )
     operator = pointwise(
         promotion=FLOAT, method=public, public=public, inplace=public,
         not_differentiable=reason or None,
@@ -69,12 +74,12 @@ def _function(
 
 lgamma = _function(
     "lgamma",
-    "`log |Γ(input)|`; infinity at 0, -1, -2, … (Stirling's series beyond 12, reflection below 0).",
+    "`log |Γ(input)|`; infinity at 0, -1, -2, … (Stirling's series beyond 12, reflection below 0).", "0.1521",
     0.3, 5.0, 1.0, 2.0, -1.0, -2.5, 1e30,
 )  # fmt: skip
 digamma = _function(
     "digamma",
-    "The derivative of `lgamma`; -inf at 0, inf at -0, NaN at -1, -2, …",
+    "The derivative of `lgamma`; -inf at 0, inf at -0, NaN at -1, -2, …", "-0.9650",
     0.3, 5.0, 1.0, -1.0, -2.5, 1e30,
 )  # fmt: skip
 
@@ -104,6 +109,10 @@ def mvlgamma(input: Value, p: int) -> Value:
     """The logarithm of the multivariate gamma function of dimension `p`, for `input > (p - 1) / 2`.
 
     `p (p - 1) / 4 log π + Σ lgamma(input - j / 2)`, j < p. Raises `ArgumentValueError` for `p < 1`.
+
+    >>> import tensorplay as tp
+    >>> tp.mvlgamma(tp.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
     """
     if p < 1:
         msg = f"mvlgamma: p must be at least 1, found {p}"
@@ -119,6 +128,10 @@ def special_zeta(input: Scalar, other: Scalar) -> Value:
     """Hurwitz' zeta function, the sum of `(other + k) ** -input` over k ≥ 0.
 
     NaN for `input < 1`, infinity at 1 and at the poles of `other`. It has a derivative by `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.special.zeta(tp.tensor([2.0]), 1.0)
+    tensor([1.6449])
     """
     return ops.zeta(input, other)
 
@@ -143,6 +156,10 @@ def igammac(input: Value, other: Value) -> Value:
     """The regularized upper incomplete gamma function `Q(input, other)`, `1 - igamma(input, other)`.
 
     Exact in its tail. NaN where an operand is negative; it has a derivative by `other`.
+
+    >>> import tensorplay as tp
+    >>> tp.igammac(tp.tensor([1.0]), tp.tensor([2.0]))
+    tensor([0.1353])
     """
     return ops.igammac(input, other)
 
@@ -150,24 +167,29 @@ def igammac(input: Value, other: Value) -> Value:
 # ---- the normal distribution, entropy, logits --------------------------------------------------------------
 
 special_erfcx = _function(
-    "special_erfcx", "`exp(input²) erfc(input)`.", -2.0, 3.0, 0.5, 28.0, 1e30, -30.0, instruction="erfcx"
+    "special_erfcx", "`exp(input²) erfc(input)`.", "0.4891", -2.0, 3.0, 0.5, 28.0, 1e30, -30.0, instruction="erfcx"
 )  # fmt: skip
 special_ndtr = _function(
-    "special_ndtr", "The area under the standard normal density left of `input`.",
+    "special_ndtr", "The area under the standard normal density left of `input`.", "0.7881",
     -3.0, 3.0, -10.0, 10.0, instruction="ndtr",
 )  # fmt: skip
 special_log_ndtr = _function(
-    "special_log_ndtr", "`log(ndtr(input))`, exact in the tail.", -3.0, 3.0, -1e3, 10.0, instruction="log_ndtr"
+    "special_log_ndtr", "`log(ndtr(input))`, exact in the tail.", "-0.2381", -3.0, 3.0, -1e3, 10.0, instruction="log_ndtr"
 )  # fmt: skip
 special_ndtri = _function(
-    "special_ndtri", "The argument at which `ndtr` has the value `input`; NaN outside of [0, 1].",
+    "special_ndtri", "The argument at which `ndtr` has the value `input`; NaN outside of [0, 1].", "0.8416",
     0.1, 0.9, 1.0, 0.5, 1e-30, 2.0, instruction="ndtri",
 )  # fmt: skip
 
 
 @pointwise(promotion=FLOAT, public=False)
 def special_entr(input: Value) -> Value:
-    """`-input log(input)`, 0 at 0 and -inf below."""
+    """`-input log(input)`, 0 at 0 and -inf below.
+
+    >>> import tensorplay as tp
+    >>> tp.special.entr(tp.tensor([0.0, 0.5, 1.0]))
+    tensor([-0.0000, 0.3466, -0.0000])
+    """
     zero = ops.eq(input, 0)
     inside = -input * ops.log(ops.where(zero, 1, input))
     return ops.where(ops.lt(input, 0), -math.inf, inside)
@@ -202,25 +224,31 @@ def logit(input: Value, eps: float | None = None) -> Value:
 # ---- Bessel and Airy -------------------------------------------------------------------------------------
 
 i0 = _function(
-    "i0", "The modified Bessel function of the first kind and order 0.", -3.0, 3.0, 10.0, 710.0
+    "i0",
+    "The modified Bessel function of the first kind and order 0.",
+    "1.1665",
+    -3.0,
+    3.0,
+    10.0,
+    710.0,
 )
-for _name, _instruction, _doc, _low in (
-    ("special_i0e", "i0e", "`exp(-|input|) i0(input)`.", -3.0),
-    ("special_i1", "i1", "The modified Bessel function of the first kind and order 1.", -3.0),
-    ("special_i1e", "i1e", "`exp(-|input|) i1(input)`.", -3.0),
-    ("special_bessel_j0", "j0", "The Bessel function of the first kind and order 0.", -9.0),
-    ("special_bessel_j1", "j1", "The Bessel function of the first kind and order 1.", -9.0),
-    ("special_bessel_y0", "y0", "The Bessel function of the second kind and order 0; NaN below 0.", 0.3),
-    ("special_bessel_y1", "y1", "The Bessel function of the second kind and order 1; NaN below 0.", 0.3),
-    ("special_modified_bessel_k0", "k0", "The modified Bessel function of the second kind and order 0.", 0.3),
-    ("special_modified_bessel_k1", "k1", "The modified Bessel function of the second kind and order 1.", 0.3),
-    ("special_scaled_modified_bessel_k0", "k0e", "`exp(input) modified_bessel_k0(input)`.", 0.3),
-    ("special_scaled_modified_bessel_k1", "k1e", "`exp(input) modified_bessel_k1(input)`.", 0.3),
-    ("special_spherical_bessel_j0", "spherical_j0", "`sin(input) / input`, 1 at 0.", -3.0),
+for _name, _instruction, _doc, _found, _low in (
+    ("special_i0e", "i0e", "`exp(-|input|) i0(input)`.", "0.5241", -3.0),
+    ("special_i1", "i1", "The modified Bessel function of the first kind and order 1.", "0.4329", -3.0),
+    ("special_i1e", "i1e", "`exp(-|input|) i1(input)`.", "0.1945", -3.0),
+    ("special_bessel_j0", "j0", "The Bessel function of the first kind and order 0.", "0.8463", -9.0),
+    ("special_bessel_j1", "j1", "The Bessel function of the first kind and order 1.", "0.3688", -9.0),
+    ("special_bessel_y0", "y0", "The Bessel function of the second kind and order 0; NaN below 0.", "-0.0868", 0.3),
+    ("special_bessel_y1", "y1", "The Bessel function of the second kind and order 1; NaN below 0.", "-0.9781", 0.3),
+    ("special_modified_bessel_k0", "k0", "The modified Bessel function of the second kind and order 0.", "0.5653", 0.3),
+    ("special_modified_bessel_k1", "k1", "The modified Bessel function of the second kind and order 1.", "0.8618", 0.3),
+    ("special_scaled_modified_bessel_k0", "k0e", "`exp(input) modified_bessel_k0(input)`.", "1.2582", 0.3),
+    ("special_scaled_modified_bessel_k1", "k1e", "`exp(input) modified_bessel_k1(input)`.", "1.9179", 0.3),
+    ("special_spherical_bessel_j0", "spherical_j0", "`sin(input) / input`, 1 at 0.", "0.8967", -3.0),
 ):  # fmt: skip
-    _function(_name, _doc, _low, 9.0, 1.0, 3.0, 20.0, instruction=_instruction)
+    _function(_name, _doc, _found, _low, 9.0, 1.0, 3.0, 20.0, instruction=_instruction)
 special_airy_ai = _function(
-    "special_airy_ai", "Airy's function Ai.", -9.0, 9.0, -200.0, 200.0,
+    "special_airy_ai", "Airy's function Ai.", "0.1698", -9.0, 9.0, -200.0, 200.0,
     instruction="airy_ai", reason="its derivative, Ai', is not among the functions here",
 )  # fmt: skip
 
@@ -239,15 +267,19 @@ def _polynomial_samples() -> Iterator[Sample]:
 
 
 def _polynomial(
-    name: str, instruction: str, doc: str, *, shifted: bool = False, slope: bool = False
+    name: str, instruction: str, doc: str, found: str, *, shifted: bool = False, slope: bool = False
 ) -> Operator:
+    """A family of polynomials; its example gives `found`, the one of degree 3 at 0.8."""
     function: Callable[..., Value] = getattr(ops, instruction)
 
     def declared(input: Scalar, n: Scalar) -> Value:
         return function(input * 2 - 1 if shifted else input, n)
 
     declared.__name__ = name
-    declared.__doc__ = f"{doc} of degree `n`; 0 for a negative degree. The operands broadcast, integers become floats."
+    declared.__doc__ = with_example(
+        f"{doc} of degree `n`; 0 for a negative degree. The operands broadcast, integers become floats.",
+        f"{name.replace('_', '.', 1)}(tp.tensor([0.8]), 3)", f"tensor([{found}])",
+    )  # fmt: skip
     operator = pointwise(
         promotion=FLOAT, public=False, not_differentiable=None if slope else _NO_SLOPE
     )(declared)
@@ -255,24 +287,34 @@ def _polynomial(
     return operator
 
 
-for _kind, _ordinal in (("t", "first"), ("u", "second"), ("v", "third"), ("w", "fourth")):
+for _kind, _ordinal, _found, _shifted in (
+    ("t", "first", "-0.3520", "-0.9360"),
+    ("u", "second", "0.8960", "-0.6720"),
+    ("v", "third", "-0.6640", "-1.1120"),
+    ("w", "fourth", "2.4560", "-0.2320"),
+):
     _doc = f"Chebyshev's polynomial of the {_ordinal} kind"
-    _polynomial(f"special_chebyshev_polynomial_{_kind}", f"chebyshev_{_kind}", _doc)
+    _polynomial(f"special_chebyshev_polynomial_{_kind}", f"chebyshev_{_kind}", _doc, _found)
     _polynomial(
         f"special_shifted_chebyshev_polynomial_{_kind}", f"chebyshev_{_kind}",
-        f"{_doc} at `2 input - 1`,", shifted=True,
+        f"{_doc} at `2 input - 1`,", _shifted, shifted=True,
     )  # fmt: skip
 _polynomial(
-    "special_hermite_polynomial_h", "hermite_h", "The physicists' Hermite polynomial", slope=True
+    "special_hermite_polynomial_h",
+    "hermite_h",
+    "The physicists' Hermite polynomial",
+    "-5.5040",
+    slope=True,
 )
 _polynomial(
     "special_hermite_polynomial_he",
     "hermite_he",
     "The probabilists' Hermite polynomial",
+    "-1.8880",
     slope=True,
 )
-_polynomial("special_laguerre_polynomial_l", "laguerre_l", "Laguerre's polynomial")
-_polynomial("special_legendre_polynomial_p", "legendre_p", "Legendre's polynomial")
+_polynomial("special_laguerre_polynomial_l", "laguerre_l", "Laguerre's polynomial", "-0.5253")
+_polynomial("special_legendre_polynomial_p", "legendre_p", "Legendre's polynomial", "0.0800")
 
 
 # ---- samples ------------------------------------------------------------------------------------------------
