@@ -61,7 +61,8 @@ def _own_places(owner: Module, start: str) -> Iterator[Place]:
 def _has_extra_state(module: Module) -> bool:
     from tensorplay.nn.module import Module
 
-    return type(module).get_extra_state is not Module.get_extra_state
+    own = getattr(module.get_extra_state, "__func__", None)  # of the module inside a compiled one
+    return own is not Module.get_extra_state
 
 
 def save_state(

@@ -194,12 +194,13 @@ def composite(
     public: bool = True,
     inplace: bool | str = False,
     factory: bool = False,
+    not_differentiable: str | None = None,
 ) -> Declare:
     """Declare an operator as a function over operators."""
 
     def decorate(function: Callable[..., Any]) -> Operator:
         return declare(function, Composite(), name=name, method=method, public=public, inplace=inplace,
-                       is_factory=factory)  # fmt: skip
+                       is_factory=factory, not_differentiable=not_differentiable)  # fmt: skip
 
     return decorate
 

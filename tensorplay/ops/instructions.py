@@ -593,7 +593,13 @@ def _rounding() -> None:
         "|a| with the sign of b",
     )
     _put(
-        "nextafter", 2, _FLOAT, np.nextafter, zero, "the next float from a toward b", cost=_DIVISION
+        "nextafter",
+        2,
+        _FLOAT,
+        np.nextafter,
+        lambda g, y, a, b: (g, None),
+        "the next float from a toward b; it moves with a",
+        cost=_DIVISION,
     )
 
 

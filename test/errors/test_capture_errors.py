@@ -3,7 +3,6 @@
 import functools
 import inspect
 import re
-from collections import deque
 
 import pytest
 from checks import expect, tensor_of
@@ -128,7 +127,6 @@ class Slots:
         (Slots, "Slots"),
         (lambda x: Holder([{"deep": x}]), "Holder"),
         (lambda x: {x}, "set"),
-        (lambda x: deque([x]), "deque"),
         (lambda x: iter([x]), "list_iterator"),
         (lambda x: map(tp.exp, [x]), "map"),
         (lambda x: functools.partial(tp.add, x), "partial"),

@@ -1,6 +1,6 @@
 """Containers of arguments and results: how to open, compare and rebuild them.
 
-Lists, tuples (named ones too), dicts and their subclasses, dataclass instances, and whatever is
+Lists, tuples (named ones too), deques, dicts and their subclasses, dataclass instances, and whatever is
 registered with optree are containers; everything else is a leaf. Tensors are the leaves that count;
 numbers, strings, NumPy arrays and the like belong to the structure, by value; other objects by
 identity.
@@ -21,6 +21,7 @@ import dataclasses
 import enum
 import struct
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from types import EllipsisType, NoneType
 from typing import Final, NamedTuple, TypeAlias
@@ -56,6 +57,10 @@ def open_container(value: object) -> Container | None:
         named = hasattr(kind, "_fields")
         rebuild: Rebuild = (lambda items: kind(*items)) if named else kind
         return Container(kind, tuple(value), rebuild)
+    if isinstance(value, deque):
+        return Container(
+            (kind, value.maxlen), tuple(value), lambda items: kind(items, value.maxlen)
+        )
     if isinstance(value, dict):
         return _open_dict(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
@@ -15,10 +14,6 @@ from tensorplay.ops.kinds.pointwise import Promotion, refuse_bool
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.values import Scalar, Value
-
-if TYPE_CHECKING:
-    from tensorplay.ops.signature import Values
-    from tensorplay.tensor import Tensor
 
 # ---- two operands -------------------------------------------------------------------------------------
 
@@ -432,20 +427,6 @@ def nextafter(input: Value, other: Value) -> Value:
     tensor([1.1921e-07])
     """
     return ops.nextafter(input, other)
-
-
-@nextafter.gradient("input", "other")
-def _(grad: Tensor) -> tuple[Tensor, None]:
-    return grad, None
-
-
-@nextafter.tangent
-def _(
-    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
-) -> Tensor | None:
-    del operator, values
-    found = tangents[0]
-    return found if found is None else found.expand(result.shape)
 
 
 @pointwise(method=True)

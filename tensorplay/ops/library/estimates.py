@@ -34,7 +34,7 @@ def _weights(name: str, weights: Tensor, count: int, *, whole: bool) -> None:
         raise DTypeError(f"cov: {name} must be floating-point numbers, found {weights.dtype}")
     if weights.numel() != count:
         raise ShapeError(f"cov: {weights.numel()} {name} for {count} observations")
-    if (weights < 0).any().item():
+    if weights.array is not None and (weights.array < 0).any():  # compiled, nothing looks at them
         raise ArgumentValueError(f"cov: {name} must not be negative")
 
 
@@ -50,7 +50,7 @@ def cov(
 
     A vector is one variable, and its result 0-d. Divided by the number of observations less
     `correction`, at least 0. `fweights` says how often each observation counts, `aweights` how much;
-    they are not negative (`ArgumentValueError`). Bools and more than two dimensions are refused.
+    they are not negative (`ArgumentValueError`, eager only). Bools and more than two dimensions are refused.
 
     >>> import tensorplay as tp
     >>> tp.cov(tp.tensor([[1.0, 2.0, 3.0], [3.0, 1.0, -1.0]]))

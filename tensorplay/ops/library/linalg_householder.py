@@ -37,6 +37,8 @@ from tensorplay.ops.samples import Arg, Sample, bad, sample
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
+_LAPACKS = "its results are LAPACK's; linalg.qr has derivatives"
+
 
 def _meta(input: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     batch, rows, columns = check_matrix("geqrf", input)
@@ -46,7 +48,7 @@ def _meta(input: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
 @structured(
     meta=_meta,
     public=False,
-    not_differentiable="its results are LAPACK's; linalg.qr has derivatives",
+    not_differentiable=_LAPACKS,
     batching=leading,
 )
 def geqrf_parts(A: Array) -> tuple[Array, Array]:
@@ -58,7 +60,7 @@ def geqrf_parts(A: Array) -> tuple[Array, Array]:
     return dense(turned.swapaxes(-2, -1), A.dtype), dense(tau, A.dtype)
 
 
-@composite(method=True)
+@composite(method=True, not_differentiable=_LAPACKS)
 def geqrf(input: Tensor) -> Any:  # noqa: ANN401  # a named tuple
     """`(a, tau)`: LAPACK's form of A = Q R of matrices (..., M, N), as `householder_product` and `ormqr` take it.
 
