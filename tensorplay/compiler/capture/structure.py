@@ -59,7 +59,7 @@ def open_container(value: object) -> Container | None:
         return Container(kind, tuple(value), rebuild)
     if isinstance(value, deque):
         return Container(
-            (kind, value.maxlen), tuple(value), lambda items: kind(items, value.maxlen)
+            (kind, value.maxlen), tuple(value), lambda items: type(value)(items, value.maxlen)
         )
     if isinstance(value, dict):
         return _open_dict(value)
