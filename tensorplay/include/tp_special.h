@@ -428,11 +428,14 @@ TP_SCALAR airy_ai(double x) {
 
 // ---------------------------------------------------------------------------------------- orthogonal polynomials
 
-// Each by its three-term recurrence (DLMF 18.9); the degree is truncated, below 0 the polynomial is 0.
+// Each by its three-term recurrence (DLMF 18.9); the degree is truncated, below 0 the polynomial is 0. Degrees above
+// `highest_degree`, which would take milliseconds each, give NaN.
+constexpr double highest_degree = 1048576.0;
 struct Recurrence { double now, before; };
 template <class Step> TP_INLINE double recur(double n, double first, double second, Step step) {
     n = trunc(n);
     if (!(n >= 0.0)) return n != n ? nan : 0.0;
+    if (n > highest_degree) return nan;
     if (n == 0.0) return first;
     double before = first, now = second;
     for (double k = 1.0; k < n; k += 1.0) {

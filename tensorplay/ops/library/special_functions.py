@@ -277,7 +277,7 @@ def _polynomial(
 
     declared.__name__ = name
     declared.__doc__ = with_example(
-        f"{doc} of degree `n`; 0 for a negative degree. The operands broadcast, integers become floats.",
+        f"{doc} of degree `n`; 0 for a negative degree, NaN above 2**20. The operands broadcast, integers become floats.",
         f"{name.replace('_', '.', 1)}(tp.tensor([0.8]), 3)", f"tensor([{found}])",
     )  # fmt: skip
     operator = pointwise(
