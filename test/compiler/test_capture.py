@@ -13,6 +13,7 @@ from checks import expect, tensor_of
 
 import tensorplay as tp
 from tensorplay import nn
+from tensorplay.compiler.capture.random_calls import draws_random_numbers
 from tensorplay.core.errors import CaptureError
 
 BACKENDS = ("eager", "aot_eager", "stax")
@@ -509,3 +510,22 @@ def test_deques_are_containers():
     assert found.maxlen == 3
     expect(found[0], [2.0, 2.0], "float32")
     assert found[1] == 5
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rand_like",
+        "dropout",
+        "rrelu",
+        "gumbel_softmax",
+        "normal_",
+        "exponential_",
+        "cauchy_",
+        "random_",
+        "bernoulli_",
+    ],
+)
+def test_random_calls_are_known_by_what_they_call(name):
+    assert draws_random_numbers(name)
+    assert not draws_random_numbers("add_")

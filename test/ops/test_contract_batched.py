@@ -19,7 +19,7 @@ from tensorplay.core.errors import BatchError
 from tensorplay.func import vmap
 
 SIZE = 3
-UNDEFINED = frozenset({"empty", "new_empty", "empty_like"})
+UNDEFINED = frozenset({"empty", "new_empty", "empty_like", "new_empty_strided"})
 """Their results are memory that nobody wrote."""
 OF_MEMORY = frozenset({"as_strided", "as_strided_copy", "view_as_complex", "as_strided_scatter"})
 """They read memory, where a sample of a batch that is the last dimension lies otherwise than alone."""
@@ -27,7 +27,9 @@ EXACT = frozenset({"pointwise", "view", "index"})
 
 
 def results_of(found):
-    return list(found) if isinstance(found, (tuple, list)) else [found]
+    if not isinstance(found, (tuple, list)):
+        return [found]
+    return [leaf for each in found for leaf in results_of(each)]
 
 
 def draws(operator, sample):

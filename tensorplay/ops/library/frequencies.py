@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 # ---- the most frequent -------------------------------------------------------------------------------------
 
 
+_COUNTS = "its result counts, and edges are where the data is"
+
+
 def _mode_meta(input: TensorMeta, dim: int) -> TensorMeta:
     if input.dtype.kind == "c":
         raise DTypeError("mode: complex numbers have no order")
@@ -207,7 +210,7 @@ def _bounds(name: str, x: Tensor, given: Any) -> tuple[Tensor, Tensor]:  # noqa:
     return first, last
 
 
-@composite(method=True)
+@composite(method=True, not_differentiable=_COUNTS)
 def histogram(
     input: Tensor,
     bins: object,
@@ -234,7 +237,7 @@ def histogram(
     return Histogram(found, edges)
 
 
-@composite()
+@composite(not_differentiable=_COUNTS)
 def histogramdd(
     input: Tensor,
     bins: object,

@@ -96,7 +96,7 @@ def empty_strided(
     return empty((count,), dtype=dtype, device=device).as_strided(size, stride)
 
 
-@composite(method=True, public=False)
+@composite(method=True, public=False, not_differentiable="its values are what the memory held")
 def new_empty_strided(
     input: Tensor,
     size: Size,
