@@ -16,7 +16,7 @@ from tensorplay.ops.kinds import Index, Pointwise, View
 NOT_COMPILED = frozenset(
     {
         "nonzero", "masked_select", "bincount", "unique", "unique_parts", "runs", "unique_consecutive",
-        "argwhere", "empty_permuted", "empty_strided", "new_empty_strided", "empty", "empty_like", "new_empty",
+        "histogramdd", "argwhere", "empty_permuted", "empty_strided", "new_empty_strided", "empty", "empty_like", "new_empty",
     }
 )  # fmt: skip
 OPERATORS = [each for each in operators() if each.name not in NOT_COMPILED]
