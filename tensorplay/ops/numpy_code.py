@@ -119,7 +119,7 @@ def element_strides(array: Array) -> tuple[int, ...]:
 
 def allocate(shape: Sequence[int], strides: Sequence[int] | None, dtype: DType) -> Array:
     """An uninitialized array with these element strides (None: contiguous)."""
-    if strides is None or layout.is_contiguous(shape, strides):
+    if strides is None or tuple(strides) == layout.contiguous_strides(shape):
         return _C.empty(shape, dtype)
     return _C.empty_strided(shape, strides, dtype)
 

@@ -23,12 +23,12 @@ COST: Final = 60
 Partial = Callable[[Value, Value, Value], Value]
 
 
-def _one(name: str, partial: Partial | None, doc: str, triton: str | None = None) -> None:
-    """A function of one operand; `partial(g, y, x)`."""
+def _one(name: str, partial: Partial | None, doc: str) -> None:
+    """A function of one operand; `partial(g, y, x)`. None of them has a text for Triton yet."""
     TABLE[name] = Instruction(
         name, 1, FLOAT_RESULT, arrays.unary(name),
         _undefined if partial is None else lambda g, y, x: (partial(g, y, x),),
-        None, COST, f"tp::{name}({{0}})", triton, doc,
+        None, COST, f"tp::{name}({{0}})", None, doc,
         header="tp_special.h",
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ ROOT_HALF: Final = math.sqrt(0.5)
 
 
 def _gamma() -> None:
-    _one("lgamma", lambda g, y, x: g * ops.digamma(x), "log |gamma(x)|", "libdevice.lgamma({0})")
+    _one("lgamma", lambda g, y, x: g * ops.digamma(x), "log |gamma(x)|")
     _one("digamma", lambda g, y, x: g * _trigamma(x), "the derivative of lgamma")
     _two(
         "polygamma",
@@ -98,11 +98,10 @@ def _gamma_density(a: Value, x: Value) -> Value:
 def _normal() -> None:
     _one(
         "erfcx", lambda g, y, x: g * (x * y * 2 - 2 / math.sqrt(math.pi)), "e**(x*x) erfc(x)",
-        "libdevice.erfcx({0})",
     )  # fmt: skip
     _one(
         "ndtr", lambda g, y, x: g * (ops.exp(x * x * -0.5) * (1 / ROOT_TWO_PI)),
-        "the distribution function of the normal distribution", "libdevice.normcdf({0})",
+        "the distribution function of the normal distribution",
     )  # fmt: skip
     _one(
         "log_ndtr", lambda g, y, x: g * (ROOT_TWO_OVER_PI / ops.erfcx(x * -ROOT_HALF)),
@@ -110,22 +109,20 @@ def _normal() -> None:
     )  # fmt: skip
     _one(
         "ndtri", lambda g, y, x: g * (ops.exp(y * y * 0.5) * ROOT_TWO_PI),
-        "the inverse of ndtr", "libdevice.normcdfinv({0})",
+        "the inverse of ndtr",
     )  # fmt: skip
 
 
 def _bessel() -> None:
-    _one("j0", lambda g, y, x: -g * ops.j1(x), "Bessel's J0", "libdevice.j0({0})")
+    _one("j0", lambda g, y, x: -g * ops.j1(x), "Bessel's J0")
     _one(
         "j1", lambda g, y, x: g * _at_zero(x, 0.5, lambda z: ops.j0(z) - y / z), "Bessel's J1",
-        "libdevice.j1({0})",
     )  # fmt: skip
-    _one("y0", lambda g, y, x: -g * ops.y1(x), "Bessel's Y0", "libdevice.y0({0})")
-    _one("y1", lambda g, y, x: g * (ops.y0(x) - y / x), "Bessel's Y1", "libdevice.y1({0})")
-    _one("i0", lambda g, y, x: g * ops.i1(x), "the modified I0", "libdevice.cyl_bessel_i0({0})")
+    _one("y0", lambda g, y, x: -g * ops.y1(x), "Bessel's Y0")
+    _one("y1", lambda g, y, x: g * (ops.y0(x) - y / x), "Bessel's Y1")
+    _one("i0", lambda g, y, x: g * ops.i1(x), "the modified I0")
     _one(
         "i1", lambda g, y, x: g * _at_zero(x, 0.5, lambda z: ops.i0(z) - y / z), "the modified I1",
-        "libdevice.cyl_bessel_i1({0})",
     )  # fmt: skip
     _one("i0e", lambda g, y, x: g * (ops.i1e(x) - ops.sign(x) * y), "e**-|x| I0(x)")
     _one(

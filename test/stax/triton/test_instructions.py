@@ -139,9 +139,11 @@ def applicable(dtype, arity):
             and instruction.triton is not None
         ):
             try:
-                found.append((name, instruction.result(name, [dtype] * arity, {}), {}))
+                result = instruction.result(name, [dtype] * arity, {})
             except DTypeError:
                 continue
+            if result.kind != "c":  # no kernel has complex numbers
+                found.append((name, result, {}))
     return found
 
 
