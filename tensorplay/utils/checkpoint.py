@@ -10,7 +10,7 @@ once more, up to the last such tensor.
 >>> y = checkpoint(lambda x: (x.exp() * x).sin(), x, use_reentrant=False)
 >>> y.sum().backward()
 >>> x.grad
-tensor([ 1.0000, -4.9569])
+tensor([ 1.0000, -4.9567])
 
 [Note: frames] A call of `checkpoint` is a frame. It replaces each tensor that a node would save by a
 number, with hooks of saved tensors, and running the function again collects the tensors by these
