@@ -268,3 +268,11 @@ def test_constants_fit_their_dtype():
 
 def test_names_cover_all_dtypes():
     assert {each.name for each in dtypes.ALL_DTYPES} >= {"bool", "bfloat16", "complex128"}
+
+
+def test_the_default_dtype_is_asked_at_each_call():
+    """Plans are kept by what they depend on: integers become the default dtype of now."""
+    x = tp.tensor([1, 2])
+    for dtype in (tp.float64, tp.float32, tp.float64):
+        tp.set_default_dtype(dtype)
+        assert {tp.div(x, 2).dtype, tp.exp(x).dtype, (x + 0.5).dtype} == {dtype}

@@ -151,7 +151,7 @@ class Pointwise(Kind):
 
     def plan(self, operator: Operator, values: Values) -> Plan:
         """The scalar function for the dtypes of a call (of tensors or `TensorMeta`s)."""
-        key: object = self._key(operator, values)
+        key: object = (self._key(operator, values), dtypes.get_default_dtype().code)
         if self.index_name is not None:
             key = (key, len(self._shape(operator, values)))
         found = self._plans.get(key)

@@ -120,7 +120,11 @@ def writes_into(call: Call) -> bool:
 def has_complex(call: Call) -> bool:
     """Say whether complex numbers occur, for which there are no loops."""
     metas = [v for v in call.values if isinstance(v, TensorMeta)]
-    return any(m.dtype.kind == "c" for m in (*metas, call.meta))
+    meta: object = call.meta  # several where an extern call has several results
+    metas += [
+        m for m in (meta if isinstance(meta, tuple) else (meta,)) if isinstance(m, TensorMeta)
+    ]
+    return any(m.dtype.kind == "c" for m in metas)
 
 
 def broadcast_loader(tensor: LoweredTensor, size: tuple[int, ...]) -> PointwiseFn:
