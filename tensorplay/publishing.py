@@ -6,13 +6,12 @@ asked for.
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from tensorplay import call_forms, entries, methods, views_in_place
+from tensorplay.core.cycle_collector import without_collections
 from tensorplay.ops import aliases, library
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.queries import (
@@ -131,21 +130,9 @@ WRITTEN = frozenset(Tensor.__dict__)
 """Members of `Tensor` that are written out."""
 
 
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Let the cycle collector rest: all that declarations make stays, and looking at it again and again takes 60 ms."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def publish_all() -> None:
     """Load the library, check it, attach all methods, and follow the registry from now on."""
-    with _without_collections():
+    with without_collections():  # all that declarations make stays
         library.load()
     aliases.declare_aliases()
     tp.freeze()

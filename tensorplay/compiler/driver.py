@@ -12,9 +12,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -40,6 +38,7 @@ from tensorplay.compiler.target import Target
 from tensorplay.compiler.transforms.dead_code import eliminate_dead_code
 from tensorplay.compiler.transforms.fixpoint import transform
 from tensorplay.core.config import config
+from tensorplay.core.cycle_collector import without_collections
 from tensorplay.core.random import default_generator
 from tensorplay.graph import GraphModule, Interpreter, Node
 from tensorplay.ops.registry import tp
@@ -101,19 +100,7 @@ class Specialization(NamedTuple):
         return None
 
 
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Let the cycle collector rest: a graph of a million objects, all alive, costs it seconds."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@_without_collections()
+@without_collections()  # a graph of a million objects, all alive, costs the collector seconds
 def capture_call(
     function: Callable[..., object],
     args: tuple[object, ...],
@@ -136,7 +123,7 @@ def capture_call(
     return captured
 
 
-@_without_collections()
+@without_collections()
 def specialize(captured: CapturedGraph, request: Request) -> Specialization:
     """Compile a captured function."""
     # What decided the branches that depend on data is asked again at each call.

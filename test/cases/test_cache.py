@@ -124,12 +124,18 @@ def test_what_was_edited_in_another_file_is_seen(tmp_path, module):
     assert results == ["4.0", "0.0", "4.0"]
 
 
+def another_compiler(folder):
+    """A compiler of another identity that builds the same."""
+    path = folder / "other-compiler"
+    real = shutil.which("g++") or shutil.which("clang++") or "c++"
+    path.write_text(f'#!/bin/sh\n# another compiler\nexec {real} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
 def test_another_compiler_builds_its_own_kernels(tmp_path):
     """The compiler's identity is part of the key: what one built is not served to the other."""
-    other = tmp_path / "other-compiler"
-    real = shutil.which("g++") or shutil.which("clang++") or "c++"
-    other.write_text(f'#!/bin/sh\n# another compiler\nexec {real} "$@"\n')
-    other.chmod(0o755)
+    other = another_compiler(tmp_path)
     first = finish(start(tmp_path / "cache"))
     second = finish(start(tmp_path / "cache", CXX=str(other)))
     assert int(first["kernels_built"]) > 0
@@ -154,10 +160,7 @@ def test_explain_names_the_key_field_that_changed(tmp_path, call):
     """Also where a call has built it before: the answer is about the first search in the process."""
     package = tmp_path / "package"
     package.mkdir()
-    other = tmp_path / "other-compiler"
-    real = shutil.which("g++") or shutil.which("clang++") or "c++"
-    other.write_text(f'#!/bin/sh\n# another compiler\nexec {real} "$@"\n')
-    other.chmod(0o755)
+    other = another_compiler(tmp_path)
 
     def explained(body, module=HELPER, strict="True", **environment):
         (package / "theirs.py").write_text(module.replace("BODY", body))

@@ -17,7 +17,6 @@ from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.forms import Condition, Indices, Merged, Piece, Pieces
 from tensorplay.ops.library.windows import (
     Array,
-    Windows,
     make_windows,
     merge,
     meta_of,
@@ -32,17 +31,11 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 
-def _windows(
-    name: str, image: tuple[int, ...], kernel: Each, stride: Each, padding: Each, dilation: Each
-) -> Windows:
-    return make_windows(name, image, kernel, stride, padding, dilation)
-
-
 def _columns_meta(
     input: TensorMeta, kernel_size: Size, stride: Size, padding: Size, dilation: Size
 ) -> TensorMeta:
     n = len(kernel_size)
-    windows = _windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
+    windows = make_windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
     shape = (*input.shape[:-n], *windows.kernel, *windows.output)
     return TensorMeta(shape, input.dtype, input.device)
 
@@ -51,7 +44,7 @@ def _columns_form(
     input: TensorMeta, kernel_size: Size, stride: Size, padding: Size, dilation: Size
 ) -> Pieces:
     n = len(kernel_size)
-    windows = _windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
+    windows = make_windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
     lead = input.ndim - n
 
     def places(i: Indices) -> list[Any]:
@@ -82,7 +75,7 @@ def window_columns(
     """The contents of windows: images ``(…, *image)`` to ``(…, *kernel, *output)``, padding as zeros."""
     _columns_meta(meta_of(input), kernel_size, stride, padding, dilation)
     n = len(kernel_size)
-    windows = _windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
+    windows = make_windows("unfold", input.shape[-n:], kernel_size, stride, padding, dilation)
     view = windows.over(windows.pad(input, 0))
     out = _C.empty(view.shape, view.dtype)
     merge("copy", view, out, view.ndim - n)
@@ -98,7 +91,7 @@ def _fold_meta(
     dilation: Size,
 ) -> TensorMeta:
     n = len(kernel_size)
-    windows = _windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
+    windows = make_windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
     if input.shape[-2 * n :] != (*windows.kernel, *windows.output):
         raise ShapeError(
             f"fold: an image of size {tuple(image_size)} has windows of shape "
@@ -117,7 +110,7 @@ def _fold_form(
 ) -> Merged:
     """Each place of the image looks for the windows that have it at a point."""
     n, lead = len(kernel_size), input.shape[: -2 * len(kernel_size)]
-    windows = _windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
+    windows = make_windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
 
     def starts(i: Indices) -> list[Any]:
         return [
@@ -145,7 +138,7 @@ def window_fold(
 ) -> Array:
     """The adjoint of `window_columns`: every element is added to the place that it came from."""
     meta = _fold_meta(meta_of(input), image_size, kernel_size, stride, padding, dilation)
-    windows = _windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
+    windows = make_windows("fold", tuple(image_size), kernel_size, stride, padding, dilation)
     n = windows.ndim
     lead = input.shape[: -2 * n]
     columns = wide(input).reshape(prod(lead), *windows.kernel, *windows.output)

@@ -104,10 +104,9 @@ _LOOKUPS: Final[dict[str, Lookup]] = {}
 
 def look_up(key: ArtifactKey) -> Program | None:
     """Return the program of a key if the store has it; remember whether, and if not, why not."""
-    missed = differences(key) if key.name not in _LOOKUPS else []
     program = load(key)
     if program is None:
-        _LOOKUPS[key.name] = Lookup("built", tuple(missed or differences(key)))
+        _LOOKUPS[key.name] = Lookup("built", tuple(differences(key)))
     else:
         _LOOKUPS.setdefault(key.name, Lookup("found"))
     return program
