@@ -66,15 +66,22 @@ def ours(info: Any) -> Callable[..., Any] | Absent:  # an OpInfo
             return Absent(info.name)
         if "torch" in function.__code__.co_names and _reaches(function) is None:
             return Absent(info.name)
-        return types.FunctionType(
-            function.__code__,
-            {**function.__globals__, "torch": tp},
-            function.__name__,
-            function.__defaults__,
-            function.__closure__,
-        )
+        return over_ours(function)
     found = named(info.name)
     return Absent(info.name) if found is None else found
+
+
+def over_ours(function: types.FunctionType) -> types.FunctionType:
+    """A function of the database, with `tensorplay` where its text says `torch`."""
+    found = types.FunctionType(
+        function.__code__,
+        {**function.__globals__, "torch": tp},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    found.__kwdefaults__ = function.__kwdefaults__
+    return found
 
 
 def _reaches(function: types.FunctionType) -> Any:  # whatever it reaches

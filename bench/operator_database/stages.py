@@ -231,11 +231,22 @@ class Runner:
         return reason
 
     def _exact(self, call: Call) -> Any:  # results
-        wide = call.sample.transform(_widened)
+        whole = not (call.dtype.is_floating_point or call.dtype.is_complex)
+        wide = call.sample.transform(_widened_number if whole else _widened)
         _seed()
         return self.info.op(wide.input, *wide.args, **wide.kwargs)
 
     # ---- derivatives
+
+    def _theirs_within(self, *args: Any, **kwargs: Any) -> Any:  # results
+        """Their operator on its domain: the database makes a triangle or a Hermitian matrix of an argument.
+
+        Outside of it one triangle is not read, and what a derivative there is, is a convention.
+        """
+        return self.info.gradcheck_wrapper(self.info.op, *args, **kwargs)
+
+    def _ours_within(self, *args: Any, **kwargs: Any) -> Any:  # results
+        return names.over_ours(self.info.gradcheck_wrapper)(self.ours, *args, **kwargs)
 
     def _derivatives(self, call: Call) -> None:
         stages = self.options.stages
@@ -253,7 +264,7 @@ class Runner:
         args, kwargs = _leaves(call.args), _leaves(call.sample.kwargs)
         inputs = [each for each in _unique((*args, *kwargs.values())) if each.requires_grad]
         try:
-            outputs = self._process(call, self.info.op(*args, **kwargs))
+            outputs = self._process(call, self._theirs_within(*args, **kwargs))
             if not outputs or not inputs:
                 return
             twice = self.info.supports_gradgrad and "second" in self.options.stages
@@ -264,7 +275,7 @@ class Runner:
         try:
             ours_args, ours_kwargs = bridge(args), bridge(kwargs)
             leaves = [bridge.known[id(each)] for each in inputs]
-            plain = self.ours(*ours_args, **ours_kwargs)
+            plain = self._ours_within(*ours_args, **ours_kwargs)
             if self._judge(values.back(plain), call.result, call) is None and call.has_ties:
                 return
             outputs = self._process(call, plain)
@@ -285,7 +296,8 @@ class Runner:
             return
         try:
             _, found_second, _ = _two_gradients(tp, outputs, leaves, twice=True, weights=weights)
-            ours_second = values.back(_filled(found_second or [], leaves))
+            nothing = [None] * len(leaves)  # as where no gradient depends on anything
+            ours_second = values.back(_filled(found_second or nothing, leaves))
         except Exception as error:
             self._count("second", call, _short(error))
             return
@@ -300,7 +312,7 @@ class Runner:
         wide = call.sample.transform(_widened_leaf)
         args = (wide.input, *wide.args)
         inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
-        outputs = self._process(call, self.info.op(*args, **wide.kwargs))
+        outputs = self._process(call, self._theirs_within(*args, **wide.kwargs))
         twice = self.info.supports_gradgrad and "second" in self.options.stages
         grads, second, _ = _two_gradients(torch, outputs, inputs, twice=twice)
         return _filled(grads, inputs), None if second is None else _filled(second, inputs)
@@ -328,7 +340,9 @@ class Runner:
                     for each in inputs
                 }
                 change = lambda each: ours_dual.get(id(each), each)
-                result = self.ours(*_mapped(ours_args, change), **_mapped(ours_kwargs, change))
+                result = self._ours_within(
+                    *_mapped(ours_args, change), **_mapped(ours_kwargs, change)
+                )
                 if self._judge(values.back(result), call.result, call) is None and call.has_ties:
                     return
                 process = call.sample.output_process_fn_grad
@@ -364,7 +378,7 @@ class Runner:
                 for k, each in enumerate(inputs)
             }
             swap = lambda each: dual.get(id(each), each)
-            result = self.info.op(*_mapped(args, swap), **_mapped(kwargs, swap))
+            result = self._theirs_within(*_mapped(args, swap), **_mapped(kwargs, swap))
             process = call.sample.output_process_fn_grad
             outputs = values.tensors_in(result if process is None else process(result))
             expected = [theirs_ad.unpack_dual(each).tangent for each in outputs]
@@ -433,9 +447,12 @@ class Runner:
         texts = {str(each.message)[:200] for each in caught if "interpreted" in str(each.message)}
         self.outcome.notes += [f"{stage}: {text}" for text in sorted(texts)]
 
-    def _compiled_results(self, calls: Sequence[Call], bridge: values.Bridge) -> Any:
-        function = self.ours
-
+    def _compiled_results(
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[Call],
+        bridge: values.Bridge,
+    ) -> Any:
         def together(calls: Any) -> Any:
             return [function(*args, **kwargs) for args, kwargs in calls]
 
@@ -445,7 +462,7 @@ class Runner:
 
     def _forward_together(self, calls: Sequence[Call]) -> list[str | None]:
         try:
-            found = self._compiled_results(calls, values.Bridge())
+            found = self._compiled_results(self.ours, calls, values.Bridge())
             return [
                 self._judge(values.back(each), call.result, call)
                 for each, call in zip(found, calls, strict=True)
@@ -462,7 +479,7 @@ class Runner:
             inputs = [each for each in _unique((*call.args, *sample.kwargs.values()))
                       if each.requires_grad]  # fmt: skip
             try:
-                outputs = self._process(call, self.info.op(*call.args, **sample.kwargs))
+                outputs = self._process(call, self._theirs_within(*call.args, **sample.kwargs))
                 grads = None
                 if inputs and outputs:
                     grads, _, _ = _two_gradients(torch, outputs, inputs, twice=False)
@@ -470,7 +487,7 @@ class Runner:
                 grads = None
             plans.append((call, inputs, grads))
         try:
-            results = self._compiled_results(calls, bridge)
+            results = self._compiled_results(self._ours_within, calls, bridge)
         except Exception as error:
             return [_short(error)] * len(calls)
         for (call, inputs, grads), result in zip(plans, results, strict=True):
@@ -596,6 +613,13 @@ def _widened(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return wide.get(value, value)
     return value
+
+
+def _widened_number(value: Any) -> Any:
+    """Also integers, for a floating result of them: PyTorch converts them to the default dtype first."""
+    if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
+        return value.to(torch.float64)
+    return _widened(value)
 
 
 def _widened_leaf(value: Any) -> Any:
