@@ -63,17 +63,20 @@ from tensorplay.core.random import (
     get_rng_state,
     initial_seed,
     manual_seed,
+    seed,
     set_rng_state,
 )
 from tensorplay.functions import (
     allclose,
     as_tensor,
+    asarray,
     broadcast_shapes,
     broadcast_tensors,
     can_cast,
     equal,
     from_dlpack,
     from_numpy,
+    frombuffer,
     is_tensor,
     numel,
     result_type,
@@ -115,6 +118,9 @@ _SUBMODULES = frozenset(
 )
 _ELSEWHERE = {
     "compile": "tensorplay.compiler.api",
+    "get_printoptions": "tensorplay._printing",
     "load": "tensorplay.serialization",
     "save": "tensorplay.serialization",
+    "set_printoptions": "tensorplay._printing",
+    "vmap": "tensorplay.func",
 }

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from tensorplay import call_forms, entries, methods, views_in_place
+from tensorplay.conversions import asarray, frombuffer
 from tensorplay.core.cycle_collector import without_collections
 from tensorplay.ops import aliases, library
 from tensorplay.ops.registry import Operator, tp
@@ -116,7 +117,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            allclose, as_tensor, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack,
+            allclose, as_tensor, asarray, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack, frombuffer,
             *call_forms.FUNCTIONS, from_numpy, is_complex, is_floating_point, is_nonzero, is_same_size, is_signed, is_tensor, numel,
             result_type,
         )

@@ -72,6 +72,11 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
+def seed() -> int:
+    """Start the default generator at the beginning of a stream chosen by the system; returns its seed."""
+    return default_generator.seed()
+
+
 def initial_seed() -> int:
     """The seed of the default generator."""
     return default_generator.initial_seed()

@@ -36,6 +36,7 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "sub": ("subtract",),
     "transpose": ("swapdims",),
     "trunc": ("fix",),
+    "vstack": ("row_stack",),
 }
 """Operators, and their other names."""
 

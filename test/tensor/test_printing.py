@@ -46,3 +46,33 @@ def test_blocks_are_set_apart():
 def test_grad_fn_is_named():
     x = tp.ones(2, requires_grad=True)
     assert repr(x * 2) == "tensor([2., 2.], grad_fn=<MulBackward>)"
+
+
+@pytest.fixture
+def printing():
+    """Print options as they are by default, afterwards too."""
+    yield
+    tp.set_printoptions(profile="default")
+
+
+@pytest.mark.usefixtures("printing")
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"precision": 2}, "tensor([0.50, 0.25, 0.12, 0.06, 0.03, 0.02])"),
+        ({"sci_mode": True, "precision": 1, "threshold": 5, "edgeitems": 1}, "tensor([5.0e-01,  ..., 1.6e-02])"),
+        ({"profile": "short", "linewidth": 30}, "tensor([0.50, 0.25, 0.12,\n        0.06, 0.03, 0.02])"),
+    ],
+)  # fmt: skip
+def test_print_options(options, text):
+    tp.set_printoptions(**options)
+    assert repr(2.0 ** -tp.arange(1.0, 7.0)) == text
+
+
+@pytest.mark.usefixtures("printing")
+def test_print_options_that_make_no_sense_change_nothing():
+    with pytest.raises(ValueError, match="profile must be one of"):
+        tp.set_printoptions(precision=1, profile="long")
+    with pytest.raises(ValueError, match="edgeitems"):
+        tp.set_printoptions(precision=1, edgeitems=-1)
+    assert tp.get_printoptions().precision == 4
