@@ -29,8 +29,10 @@ from tensorplay.queries import numel as numel
 from tensorplay.queries import result_type as result_type
 from tensorplay.tensor import Tensor
 from tensorplay.tensor import as_tensor as as_tensor
+from tensorplay.tensor import asarray as asarray
 from tensorplay.tensor import from_dlpack as from_dlpack
 from tensorplay.tensor import from_numpy as from_numpy
+from tensorplay.tensor import frombuffer as frombuffer
 from tensorplay.tensor import is_tensor as is_tensor
 from tensorplay.tensor import tensor_from_data as tensor
 
@@ -1449,6 +1451,7 @@ def view_as_real(input: Tensor) -> Any: ...
 def view_copy(input: Tensor, *size: _int | Sequence[_int]) -> Tensor: ...
 def vsplit(input: Tensor, indices_or_sections: object) -> Any: ...
 def vstack(tensors: Sequence[Tensor]) -> Tensor: ...
+def row_stack(tensors: Sequence[Tensor]) -> Tensor: ...
 def where(condition: Tensor, input: _Operand, other: _Operand) -> Tensor: ...
 def xlog1py(input: _Operand, other: _Operand) -> Tensor: ...
 def xlogy(input: _Operand, other: _Operand) -> Tensor: ...
@@ -1536,6 +1539,7 @@ __all__ = [
     "as_strided_copy",
     "as_strided_scatter",
     "as_tensor",
+    "asarray",
     "asin",
     "asin_",
     "asinh",
@@ -1721,6 +1725,7 @@ __all__ = [
     "frexp",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "gather",
@@ -1987,6 +1992,7 @@ __all__ = [
     "rot90",
     "round",
     "round_",
+    "row_stack",
     "rrelu",
     "rrelu_",
     "rsqrt",
