@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorplay
-from tensorplay import call_forms, publishing, queries
+from tensorplay import publishing
 from tensorplay.ops import describe
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.registry import tp as registry
@@ -71,11 +71,8 @@ def parameters_of(operator: Operator, *, method: bool) -> str:
 def functions_text() -> str:
     """tensorplay/functions.pyi."""
     imports: list[str] = []
-    for name in sorted(publishing.PLAIN):
-        written = (queries, call_forms)
-        module = next(
-            (each.__name__ for each in written if hasattr(each, name)), "tensorplay.tensor"
-        )
+    for name, function in sorted(publishing.PLAIN.items()):
+        module = function.__globals__["__name__"]  # where it is written: __module__ is tensorplay
         own = "tensor_from_data" if name == "tensor" else name
         imports.append(f"from {module} import {own} as {name}")
     lines = [HEADER.format(title="The public functions", imports="\n".join(imports))]

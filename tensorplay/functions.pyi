@@ -11,6 +11,8 @@ from tensorplay.call_forms import std as std
 from tensorplay.call_forms import std_mean as std_mean
 from tensorplay.call_forms import var as var
 from tensorplay.call_forms import var_mean as var_mean
+from tensorplay.conversions import asarray as asarray
+from tensorplay.conversions import frombuffer as frombuffer
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
 from tensorplay.core.random import Generator
@@ -29,10 +31,8 @@ from tensorplay.queries import numel as numel
 from tensorplay.queries import result_type as result_type
 from tensorplay.tensor import Tensor
 from tensorplay.tensor import as_tensor as as_tensor
-from tensorplay.tensor import asarray as asarray
 from tensorplay.tensor import from_dlpack as from_dlpack
 from tensorplay.tensor import from_numpy as from_numpy
-from tensorplay.tensor import frombuffer as frombuffer
 from tensorplay.tensor import is_tensor as is_tensor
 from tensorplay.tensor import tensor_from_data as tensor
 
