@@ -32,6 +32,7 @@ from tensorplay.compiler.backends.stax.schedule import (
     Plan,
     Schedule,
 )
+from tensorplay.compiler.backends.stax.sources import KernelSource, Launch
 from tensorplay.compiler.phases import OperatorGraphBuilder
 from tensorplay.compiler.target import AVX2, GENERIC
 from tensorplay.core import dtypes
@@ -82,8 +83,18 @@ def folder(tmp_path):
         yield tmp_path / "cache"
 
 
+def text_of(p, kernels=None, target=GENERIC):
+    """The module of a plan whose groups have kernels of their own, given by name."""
+    sources = [KernelSource(name, text, "cpp") for name, text in (kernels or {}).items()]
+    launches = {
+        g.name: Launch(g.name, tuple((b, 0) for b in (*g.reads, *g.writes, *g.updates)))
+        for g in p.schedule.groups
+    }
+    return wrapper.print_wrapper(p, sources, launches, target, "graph_0")
+
+
 def load(p, kernels=None, target=GENERIC):
-    return artifact_cache.load_uncached(wrapper.print_wrapper(p, kernels or {}, target, "graph_0"))
+    return artifact_cache.load_uncached(text_of(p, kernels, target))
 
 
 def tensor(*values, dtype=np.float32):
@@ -109,7 +120,7 @@ DOUBLE = {"double_0": source("double_0", "out[i] = a[i] * 2;")}
 
 
 def test_a_kernel_runs_and_the_text_is_readable(golden):
-    text = wrapper.print_wrapper(one_kernel(), DOUBLE, AVX2, "graph_0")
+    text = text_of(one_kernel(), DOUBLE, AVX2)
     golden("wrapper.txt", text)
     call = load(one_kernel(), DOUBLE)
     assert arrays(call(tensor(*range(8)))) == [[2.0 * k for k in range(8)]]
@@ -126,7 +137,7 @@ def test_inputs_are_checked():
 def test_backslashes_and_quotes_in_a_source_survive():
     text = "// a\\b \\n '''quoted''' \\\\ end" + DOUBLE["double_0"]
     seen = []
-    namespace = wrapper.print_wrapper(one_kernel(), {"double_0": text}, GENERIC, "graph_0")
+    namespace = text_of(one_kernel(), {"double_0": text}, GENERIC)
 
     class Compile:
         def __init__(self, isa):
@@ -169,7 +180,7 @@ def test_slots_write_back_and_releases():
         "add_1": source("add_1", "out[i] = a[i] + 1;"),
         "neg_2": source("neg_2", "out[i] = -a[i];"),
     }
-    text = wrapper.print_wrapper(p, kernels, GENERIC, "graph_0")
+    text = text_of(p, kernels, GENERIC)
     assert "workspace=128" in text
     assert "# buf0 -> buf1; frees buf0\n" in text
     x = tensor(*range(8))
@@ -184,7 +195,7 @@ def test_writing_back_into_another_layout_is_refused():
         {"y": Allocation("y", Place.WRITE_BACK, alias="x")},
     )  # fmt: skip
     with pytest.raises(CompileError, match="differ in layout"):
-        wrapper.print_wrapper(p, {}, GENERIC, "graph_0")
+        text_of(p, {}, GENERIC)
 
 
 def test_a_failed_bounds_check_raises_its_message():
@@ -211,7 +222,7 @@ def test_a_matrix_multiply_writes_into_planned_memory_with_the_bits_of_eager():
         [Extern("mm", fake("mm"), (view(a), transposed), {}, ("c",), ("a", "b"), into=True)],
         [a, b, c], ["a", "b"], ["c"],
     )  # fmt: skip
-    text = wrapper.print_wrapper(p, {}, GENERIC, "graph_0")
+    text = text_of(p, {}, GENERIC)
     assert '("view", 1, 0, float32, (4, 5), (1, 4))' in text
     assert "AsyncCompile" not in text
     rng = np.random.default_rng(0)
@@ -261,14 +272,14 @@ def test_an_argument_that_has_no_text_is_refused():
     x = info("x", (6,))
     step = Extern("thing", fake("thing"), (object(),), {}, ("x",), ())
     with pytest.raises(CompileError, match="type object"):
-        wrapper.print_wrapper(plan([step], [x], [], ["x"]), {}, GENERIC, "graph_0")
+        text_of(plan([step], [x], [], ["x"]), {}, GENERIC)
 
 
 def test_an_operator_that_cannot_write_into_given_memory_is_refused():
     x = info("x", (6,))
     step = Extern("sort", fake("sort"), (view(x),), {}, ("x",), (), into=True)
     with pytest.raises(CompileError, match="sort cannot write"):
-        wrapper.print_wrapper(plan([step], [x], [], ["x"]), {}, GENERIC, "graph_0")
+        text_of(plan([step], [x], [], ["x"]), {}, GENERIC)
 
 
 def test_tracebacks_show_the_wrappers_lines(monkeypatch, folder):
@@ -327,7 +338,7 @@ def key(**changes):
 
 
 def test_an_artifact_is_written_once_and_found_again():
-    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    text = text_of(one_kernel(), DOUBLE, GENERIC)
     assert artifact_cache.load(key()) is None
     assert artifact_cache.differences(key()) == ["graph"]
     artifact_cache.save(key(), text)
@@ -338,7 +349,7 @@ def test_an_artifact_is_written_once_and_found_again():
 
 @pytest.mark.parametrize("name", ["target", "options", "compiler", "package", "python"])
 def test_a_miss_names_the_field_that_changed(name):
-    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    text = text_of(one_kernel(), DOUBLE, GENERIC)
     artifact_cache.save(key(), text)
     artifact_cache.save(key(target="2", options="2", compiler="2"), text)
     changed = key(**{name: "other"})
@@ -348,7 +359,7 @@ def test_a_miss_names_the_field_that_changed(name):
 
 @pytest.mark.parametrize("damage", [b"", b"call = print\n"])
 def test_a_damaged_artifact_is_not_run(damage, folder):
-    text = wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0")
+    text = text_of(one_kernel(), DOUBLE, GENERIC)
     artifact_cache.save(key(), text)
     (path,) = (folder / "artifacts").rglob("*.py")
     path.unlink()
@@ -445,7 +456,7 @@ def test_why_an_artifact_was_built_or_kept_out(monkeypatch):
     made = artifact_cache.artifact_key(graph, GENERIC, "")
     assert artifact_cache.look_up(made) is None
     assert text() == "built, because no artifact agrees in: graph"
-    artifact_cache.save(made, wrapper.print_wrapper(one_kernel(), DOUBLE, GENERIC, "graph_0"))
+    artifact_cache.save(made, text_of(one_kernel(), DOUBLE, GENERIC))
     assert artifact_cache.look_up(made) is not None
     assert text() == "built, because no artifact agrees in: graph"
     assert text("others") == "not built yet; no artifact agrees in: options"

@@ -52,14 +52,16 @@ def build_group(
     buffers: Mapping[str, BufferInfo],
     needed_outside: frozenset[str],
     target: Target,
-    number: int,
 ) -> Group:
-    """Build the group of a cluster; `needed_outside` are the buffers that others read or that are returned."""
+    """Build the group of a cluster; `needed_outside` are the buffers that others read or that are returned.
+
+    Its name is what it computes, not yet unique in the program.
+    """
     nest, cluster = plan_nest(cluster, buffers, target)
     placements = place_nodes(cluster, nest)
     locals_by_buffer = choose_locals(cluster, nest, placements, buffers, needed_outside, target)
     builder = GroupBuilder(cluster, nest, placements, locals_by_buffer, needed_outside, buffers)
-    return builder.build(number)
+    return builder.build()
 
 
 # ---- segments ------------------------------------------------------------------------------------
@@ -225,7 +227,7 @@ class GroupBuilder:
         self.used_locals: set[str] = set()
         self.segment_of = {n.name: k for k, p in enumerate(placements) for n in p.nodes}
 
-    def build(self, number: int) -> Group:
+    def build(self) -> Group:
         """Return the group."""
         segments = tuple(self.build_segment(k, p) for k, p in enumerate(self.placements))
         own = tuple(v for k, v in self.locals_by_buffer.items() if k in self.used_locals)
@@ -240,7 +242,7 @@ class GroupBuilder:
         updates = {i.buffer for i in instructions if isinstance(i, Store) and is_update(i)}
         origins = tuple(dict.fromkeys(o for n in self.cluster.nodes for o in n.origins))
         return Group(
-            name=group_name(origins, number),
+            name=group_name(origins),
             device=self.cluster.device,
             outer=self.nest.outer,
             locals=own,
@@ -349,12 +351,12 @@ def name_order(name: str) -> tuple[tuple[int, str], ...]:
     return natural_key(name)
 
 
-def group_name(origins: Sequence[str], number: int) -> str:
-    """Return a readable name that is unique in its program."""
+def group_name(origins: Sequence[str]) -> str:
+    """Return a name that says what is computed."""
     words = dict.fromkeys(
         o.rstrip("_0123456789") or o for o in origins if not o.startswith("primals")
     )
-    return "_".join(["fused", *list(words)[:6], str(number)])
+    return "_".join(["fused", *list(words)[:6]])
 
 
 def index_bits(instructions: Sequence[Instr], buffers: Mapping[str, BufferInfo]) -> int:

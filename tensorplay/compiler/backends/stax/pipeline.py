@@ -17,9 +17,11 @@ from tensorplay.core.config import config
 from tensorplay.core.errors import CompileError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tensorplay._C import Program
     from tensorplay.compiler.backends.stax.ir import LoopProgram
-    from tensorplay.compiler.backends.stax.schedule import Plan, Schedule
+    from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Plan, Schedule
     from tensorplay.compiler.backends.stax.sources import Sources
     from tensorplay.compiler.options import Options
     from tensorplay.compiler.phases import OperatorGraph
@@ -62,19 +64,25 @@ def plan_graph(graph: OperatorGraph, target: Target, *, strict: bool = False) ->
 def print_sources(plan: Plan, target: Target, title: str = "program") -> Sources:
     """Print every kernel, and for a CPU the module that holds and calls them."""
     from tensorplay.compiler.backends.stax.codegen import cpp
+    from tensorplay.compiler.backends.stax.share_kernels import share_kernels
     from tensorplay.compiler.backends.stax.sources import KernelSource, Sources
     from tensorplay.compiler.backends.stax.wrapper import print_wrapper
 
-    groups, buffers = plan.schedule.groups, plan.schedule.buffers
     if isinstance(target, CpuTarget):
-        kernels = tuple(cpp.print_kernel(group, buffers, target) for group in groups)
-        texts = {kernel.name: kernel.source for kernel in kernels}
-        return Sources(kernels, print_wrapper(plan, texts, target, title))
+        kernels, launches = share_kernels(
+            plan.schedule,
+            lambda group, buffers: cpp.print_kernel(group, buffers, target),
+            lambda info: cpp.known_alignment(info, target),
+        )
+        return Sources(kernels, launches, print_wrapper(plan, kernels, launches, target, title))
 
-    from tensorplay.compiler.backends.stax.codegen.triton import print_triton
+    from tensorplay.compiler.backends.stax.codegen.triton import KNOWN_ALIGNMENT, print_triton
 
-    printed = [print_triton(group, buffers, target) for group in groups]
-    return Sources(tuple(KernelSource(k.name, k.source, "triton") for k in printed), "")
+    def print_group(group: Group, buffers: Mapping[str, BufferInfo]) -> KernelSource:
+        return KernelSource(group.name, print_triton(group, buffers, target).source, "triton")
+
+    kernels, launches = share_kernels(plan.schedule, print_group, lambda _: KNOWN_ALIGNMENT)
+    return Sources(kernels, launches, "")
 
 
 def compile(

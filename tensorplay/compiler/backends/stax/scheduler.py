@@ -10,7 +10,9 @@ In: a `LoopProgram`. Out: a `Schedule`: groups (kernels) and external calls, in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tensorplay.compiler.backends.stax import clusters
@@ -70,7 +72,10 @@ def build_steps(
     outputs: frozenset[str],
     target: Target,
 ) -> tuple[Step, ...]:
-    """Turn every unit into a step; a buffer that only its own cluster reads need not exist outside."""
+    """Turn every unit into a step; a buffer that only its own cluster reads need not exist outside.
+
+    Groups that compute the same are numbered, so that a name says nothing of what else is in the program.
+    """
     readers: dict[str, set[int]] = {}
     for number, unit in enumerate(units):
         for buffer in unit_reads(unit):
@@ -80,6 +85,7 @@ def build_steps(
                 if node.is_update:
                     readers.setdefault(buffer, set()).add(number)
     steps: list[Step] = []
+    names: Counter[str] = Counter()
     for number, unit in enumerate(units):
         if not isinstance(unit, Cluster):
             steps.append(unit.step)
@@ -87,5 +93,7 @@ def build_steps(
         needed = frozenset(
             b for b in unit.writers if b in outputs or readers.get(b, set()) - {number}
         )
-        steps.append(build_group(unit, buffers, needed, target, number))
+        group = build_group(unit, buffers, needed, target)
+        steps.append(replace(group, name=f"{group.name}_{names[group.name]}"))
+        names[group.name] += 1
     return tuple(steps)

@@ -1,19 +1,23 @@
 """`Sources`: the text of every kernel of a plan and of the wrapper module around them, the last phase before it runs.
 
-The code generators make one `KernelSource` a group, the wrapper's printer adds the module that holds and calls them.
+The code generators print groups, `share_kernels` keeps each text once, the wrapper's printer adds the module that holds
+and calls them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Language: TypeAlias = Literal["cpp", "triton"]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """One kernel as text; ``name`` is the group's and the symbol's name."""
+    """One kernel as text; ``name`` is the symbol's name, and that of the first group that it computes."""
 
     name: str
     source: str
@@ -25,10 +29,19 @@ class KernelSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Launch:
+    """A group as a call of a kernel: for each pointer that it takes, a buffer and the element there that it points to."""
+
+    kernel: str
+    pointers: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
-    """All kernels of a plan and the wrapper module."""
+    """All kernels of a plan, the launch of each of its groups by name, and the wrapper module."""
 
     kernels: tuple[KernelSource, ...]
+    launches: Mapping[str, Launch]
     wrapper: str
 
     def text(self) -> str:

@@ -1,7 +1,7 @@
 """The wrapper: a plan and its kernels printed as a Python module.
 
-In: a `Plan` and the C++ text of each of its groups. Out: a module that a person can read, which defines `call`, a
-`tensorplay._C.Program` that checks the inputs, allocates, launches, and returns the outputs in one step. For
+In: a `Plan`, its kernels as C++ text, and the launch of each group. Out: a module that a person can read, which defines
+`call`, a `tensorplay._C.Program` that checks the inputs, allocates, launches, and returns the outputs in one step. For
 ``(relu(x + w) * 2).sum(-1)`` the module ends with
 
     async_compile.wait(globals())
@@ -42,15 +42,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tensorplay.compiler.backends.stax.schedule import Plan
+    from tensorplay.compiler.backends.stax.sources import KernelSource, Launch
     from tensorplay.compiler.target import CpuTarget
 
 INTO: Final = {"matmul": "matmul", "mm": "matmul", "bmm": "matmul"}
 """Operators whose kernel takes the result's memory as its last argument, and the name of that kernel."""
 
 
-def print_wrapper(plan: Plan, kernels: Mapping[str, str], target: CpuTarget, title: str) -> str:
-    """Return the module's text; ``kernels`` has the C++ source of every group by its name."""
-    return ModulePrinter(plan, kernels, target, title).text()
+def print_wrapper(
+    plan: Plan,
+    kernels: Sequence[KernelSource],
+    launches: Mapping[str, Launch],
+    target: CpuTarget,
+    title: str,
+) -> str:
+    """Return the module's text; ``launches`` says by the name of a group which kernel computes it."""
+    return ModulePrinter(plan, kernels, launches, target, title).text()
 
 
 @dataclass(slots=True)
@@ -58,7 +65,8 @@ class ModulePrinter:
     """Prints one module. Buffers get numbers: the inputs first, then the others as the plan lists them."""
 
     plan: Plan
-    kernels: Mapping[str, str]
+    kernels: Sequence[KernelSource]
+    launches: Mapping[str, Launch]
     target: CpuTarget
     title: str
     numbers: dict[str, int] = field(default_factory=dict)
@@ -83,14 +91,15 @@ class ModulePrinter:
         if self.plan.arena_bytes:
             program.append(f"    workspace={self.plan.arena_bytes},")
         program.append(f'    name="{self.title}",')
-        groups = self.plan.schedule.groups
-        compile_ = [f'async_compile = AsyncCompile(isa="{self.target.isa}")'] if groups else []
+        compile_ = (
+            [f'async_compile = AsyncCompile(isa="{self.target.isa}")'] if self.kernels else []
+        )
         parts = [
             f'"""{self.title}: written by tensorplay, for {self.target.isa}."""',
             "\n".join(self.import_lines()),
             *compile_,
-            *(self.kernel_text(name) for name in dict.fromkeys(g.name for g in groups)),
-            *(["async_compile.wait(globals())"] if groups else []),
+            *map(kernel_text, self.kernels),
+            *(["async_compile.wait(globals())"] if self.kernels else []),
             *self.functions,
             "\n".join(["call = Program(", *program, ")"]),
         ]
@@ -103,7 +112,7 @@ class ModulePrinter:
         functions = "".join(self.functions)
         matmul = ", matmul" if " matmul(" in functions or "matmul" in self.called else ""
         yield f"from tensorplay._C import Program{matmul}"
-        if self.plan.schedule.groups:
+        if self.kernels:
             yield f"from {__package__}.async_compile import AsyncCompile"
         if "dtypes." in functions:
             yield "from tensorplay.core import dtypes"
@@ -113,12 +122,6 @@ class ModulePrinter:
             yield f"from tensorplay.core.dtypes import {', '.join(sorted(self.dtypes))}"
         if "tp." in functions:
             yield "from tensorplay.ops.registry import tp"
-
-    def kernel_text(self, name: str) -> str:
-        """Return the statement that submits a kernel."""
-        source = self.kernels[name].strip("\n")
-        quoted = source.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-        return f"{name} = async_compile.cpp(\"{name}\", '''\n{quoted}\n''')"
 
     def dtype(self, dtype: DType) -> str:
         """Return the name of a dtype, and import it."""
@@ -180,6 +183,15 @@ class ModulePrinter:
             self.views[view] = self.add_buffer(f"{view.buffer} view {len(self.views)}", spec)
         return self.views[view]
 
+    def pointer_number(self, buffer: str, place: int) -> int:
+        """Return the number of a buffer, or of what is left of it from one of its elements on."""
+        if not place:
+            return self.numbers[buffer]
+        info = self.plan.schedule.buffers[buffer]
+        return self.view_number(
+            BufferView(buffer, (info.elements - place,), (1,), place, info.dtype)
+        )
+
     # ---- steps ---------------------------------------------------------------------------------------------------
 
     def step_lines(self) -> Iterator[str]:
@@ -195,12 +207,14 @@ class ModulePrinter:
 
     def launch(self, group: Group) -> str:
         """Return the step of a kernel."""
-        buffers = (*group.reads, *group.writes, *group.updates)
-        numbers = tuple_text(str(self.numbers[name]) for name in buffers)
+        launch = self.launches[group.name]
+        numbers = tuple_text(str(self.pointer_number(*pointer)) for pointer in launch.pointers)
         grain = parallel_grain(group, self.target)
         checks = tuple_text(map(repr, group.checks))
-        reads, writes = ", ".join(group.reads), ", ".join((*group.writes, *group.updates))
-        return f'("launch", {group.name}, {numbers}, {group.iterations}, {grain}, {checks}),  # {reads} -> {writes}'
+        count = len(group.reads)
+        reads = ", ".join(map(pointer_text, launch.pointers[:count]))
+        writes = ", ".join(map(pointer_text, launch.pointers[count:]))
+        return f'("launch", {launch.kernel}, {numbers}, {group.iterations}, {grain}, {checks}),  # {reads} -> {writes}'
 
     def extern(self, step: Extern) -> str:
         """Write the function that calls an operator's kernel; return its step."""
@@ -255,6 +269,19 @@ class ModulePrinter:
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------
+
+
+def kernel_text(kernel: KernelSource) -> str:
+    """Return the statement that submits a kernel."""
+    source = kernel.source.strip("\n")
+    quoted = source.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    return f"{kernel.name} = async_compile.cpp(\"{kernel.name}\", '''\n{quoted}\n''')"
+
+
+def pointer_text(pointer: tuple[str, int]) -> str:
+    """Return a buffer's name, and where in it a kernel begins."""
+    buffer, place = pointer
+    return f"{buffer} + {place}" if place else buffer
 
 
 def tuple_text(items: Iterator[str] | Sequence[str] | map[str]) -> str:

@@ -1,10 +1,9 @@
 #include "tp_arith.h"
 
-// argmax
 extern "C" int64_t fused_argmax_0(void* const* buffers, int64_t begin, int64_t end) {
     using namespace tp;
-    const float* in0 = (const float*)buffers[0];  // primals_1
-    int64_t* out0 = (int64_t*)buffers[1];  // buf1
+    const float* in0 = (const float*)buffers[0];
+    int64_t* out0 = (int64_t*)buffers[1];
     for (int64_t x0 = begin; x0 < end; ++x0) {
         {
             Vec<float, 32> best2((-__builtin_inff()));

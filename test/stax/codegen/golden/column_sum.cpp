@@ -1,10 +1,9 @@
 #include "tp_arith.h"
 
-// sum_0
 extern "C" int64_t fused_sum_0(void* const* buffers, int64_t begin, int64_t end) {
     using namespace tp;
-    const float* in0 = (const float*)buffers[0];  // primals_1
-    float* out0 = (float*)buffers[1];  // buf1
+    const float* in0 = (const float*)buffers[0];
+    float* out0 = (float*)buffers[1];
     for (int64_t step = begin; step < end; ++step) {
         const int64_t x0_begin = step * 64;
         const int64_t x0_end = x0_begin + 64 < 70 ? x0_begin + 64 : 70;

@@ -1,11 +1,10 @@
 #include "tp_arith.h"
 
-// add, relu, mul, sum_0
 extern "C" int64_t fused_add_relu_mul_sum_0(void* const* buffers, int64_t begin, int64_t end) {
     using namespace tp;
-    const float* in0 = (const float*)buffers[0];  // primals_1
-    const float* in1 = (const float*)buffers[1];  // primals_2
-    float* out0 = (float*)buffers[2];  // buf2
+    const float* in0 = (const float*)buffers[0];
+    const float* in1 = (const float*)buffers[1];
+    float* out0 = (float*)buffers[2];
     for (int64_t x0 = begin; x0 < end; ++x0) {
         {
             Vec<float, 32> acc6(0.0f);

@@ -1,11 +1,10 @@
 #include "tp_arith.h"
 
-// t, add
 extern "C" int64_t fused_t_add_0(void* const* buffers, int64_t begin, int64_t end) {
     using namespace tp;
-    const float* in0 = (const float*)buffers[0];  // primals_1
-    const float* in1 = (const float*)buffers[1];  // primals_2
-    float* out0 = (float*)buffers[2];  // buf2
+    const float* in0 = (const float*)buffers[0];
+    const float* in1 = (const float*)buffers[1];
+    float* out0 = (float*)buffers[2];
     for (int64_t step = begin; step < end; ++step) {
         const int64_t x1_begin = (step % 4) * 64;
         const int64_t x1_end = x1_begin + 64;

@@ -1,11 +1,10 @@
 #include "tp_math.h"
 
-// gelu_backward
 extern "C" int64_t fused_gelu_backward_0(void* const* buffers, int64_t begin, int64_t end) {
     using namespace tp;
-    const float* in0 = (const float*)buffers[0];  // primals_1
-    const float* in1 = (const float*)buffers[1];  // primals_2
-    float* out0 = (float*)buffers[2];  // buf2
+    const float* in0 = (const float*)buffers[0];
+    const float* in1 = (const float*)buffers[1];
+    float* out0 = (float*)buffers[2];
     for (int64_t step = begin; step < end; ++step) {
         const int64_t x0_begin = step * 256;
         const int64_t x0_end = x0_begin + 256;

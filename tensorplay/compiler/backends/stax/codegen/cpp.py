@@ -5,11 +5,10 @@ rows of a matrix:
 
     #include "tp_arith.h"
 
-    // sum
     extern "C" int64_t fused_sum_0(void* const* buffers, int64_t begin, int64_t end) {
         using namespace tp;
-        const float* in0 = (const float*)buffers[0];  // primals_1
-        float* out0 = (float*)buffers[1];  // buf0
+        const float* in0 = (const float*)buffers[0];
+        float* out0 = (float*)buffers[1];
         for (int64_t x0 = begin; x0 < end; ++x0) {
             …
         }
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from tensorplay.compiler.backends.stax.schedule import BufferInfo, Group, Local
     from tensorplay.compiler.target import CpuTarget
 
+ALIGNMENT: Final = 64
+"""Bytes: where the memory of every buffer begins, at least."""
 MOST_CACHED_BYTES: Final = 64 << 20
 """Larger buffers are written past the cache whatever its size is said to be (a virtual machine shows that of all)."""
 ELEMENTARY: Final = 12
@@ -67,6 +68,11 @@ def streamed_bytes(target: CpuTarget) -> int:
     past it, 64 MiB take 5.4 and 5.1, 128 MiB 12.3 and 10.0.
     """
     return min(target.l3_bytes * 3 // 2, MOST_CACHED_BYTES)
+
+
+def known_alignment(info: BufferInfo, target: CpuTarget) -> int:
+    """Return the bytes to which a kernel takes a buffer's beginning to be aligned."""
+    return ALIGNMENT if info.bytes >= streamed_bytes(target) else 1
 
 
 HEADERS: Final = ("tp_arith.h", "tp_math.h", "tp_special.h")
@@ -129,8 +135,6 @@ class KernelPrinter:
         if self.around.apart:
             copies = " ".join(f"TP_OUT_OF_LINE({name})" for name in self.around.apart)
             out.add(f"namespace of_{self.group.name} {{ {copies} }}", "")
-        origins = [o for o in self.group.origins if not o.startswith("primals")]
-        out.add(f"// {', '.join(origins) or self.group.name}")
         out.open(
             f'extern "C" int64_t {self.group.name}(void* const* buffers, int64_t begin, int64_t end)'
         )
@@ -138,7 +142,7 @@ class KernelPrinter:
         for number, (name, pointer) in enumerate(self.pointers.items()):
             kind = memory_type(self.buffers[name].dtype)
             const = "const " if name in self.group.reads else ""
-            out.add(f"{const}{kind}* {pointer} = ({const}{kind}*)buffers[{number}];  // {name}")
+            out.add(f"{const}{kind}* {pointer} = ({const}{kind}*)buffers[{number}];")
         self.outer_loop(out)
         if self.around.streamed:
             out.add("stream_end();")

@@ -85,6 +85,8 @@ if TYPE_CHECKING:
 
 INFIX: Final = frozenset({"add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne"})
 """Instructions whose text takes a bare number, which then has the type of the other operand."""
+KNOWN_ALIGNMENT: Final = 16
+"""Bytes: what a launch may take for granted of a pointer, which is what one thread reads or writes at most at once."""
 IMPORTS: Final = "import triton\nimport triton.language as tl\n"
 LIBDEVICE: Final = "from triton.language.extra.cuda import libdevice\n"
 
