@@ -94,7 +94,8 @@ int64_t run_code(void* context, int64_t begin, int64_t end) {
   Cursor out, cursors[kMaxInputs];
   out.start(nest, 0, begin);
   const bool direct_out = out.stride() == npy_intp(sizeof(T)) && !nest.is_bool[0];
-  bool all_direct = direct_out && code.steps == 1;
+  // A constant fills one block, so that a function of it works on no longer pieces.
+  bool all_direct = direct_out && code.steps == 1 && code.constants == 0;
   bool is_fixed[kMaxInputs];
   const npy_intp longest = std::min<npy_intp>(kBlock, end - begin);
   for (int k = 0; k < inputs; ++k) {

@@ -27,6 +27,15 @@ def test_a_program_is_its_functions_one_after_the_other(dtype, size):
     assert np.array_equal(program(x), np.where(t != 0, t, dtype.type(-1)))
 
 
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("size", [512, 513, 9000])
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_function_of_a_constant_is_right_behind_the_first_block(dtype, size, place):
+    (x,) = arrays(dtype, size)
+    program = _C.ElementProgram(dtype, "f", (2.5,), (("hypot", *((0, 1), (1, 0))[place]),), False)
+    assert np.array_equal(program(x), _C.binary("hypot", x, np.array(2.5, dtype)))
+
+
 @pytest.mark.parametrize(
     ("a", "b"),
     [
