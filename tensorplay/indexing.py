@@ -249,10 +249,12 @@ def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor
     """An index tensor; a bool one becomes the indices of its true elements."""
     if item.dtype is not dtypes.bool_:
         return view, [item if item.dtype is dtypes.int64 else item.to(dtypes.int64)]
-    _check_mask(view, dim, item)
+    check_mask(view, dim, item)
     if item.ndim == 0:
         view = dispatch.call(tp.unsqueeze, (view, dim))
         return view, [dispatch.call(tp.nonzero, (item.unsqueeze(0),)).select(1, 0)]
+    if item.numel() == 0:
+        return view, _known_places(view, dim, np.zeros(item.shape, np.bool_))
     places = dispatch.call(tp.nonzero, (item,))
     return view, [places.select(1, k) for k in range(item.ndim)]
 
@@ -264,13 +266,17 @@ def places_of(tensor: Tensor, dim: int, mask: Tensor) -> list[Tensor | None]:
 
 def _known_places(view: Tensor, dim: int, mask: np.ndarray[Any, Any]) -> list[Tensor | None]:
     """The indices of the true elements of an array."""
-    _check_mask(view, dim, mask)
+    check_mask(view, dim, mask)
     return [tensor_from_data(place) for place in np.nonzero(mask)]
 
 
-def _check_mask(view: Tensor, dim: int, mask: Tensor | np.ndarray[Any, Any]) -> None:
+def check_mask(view: Tensor, dim: int, mask: Tensor | np.ndarray[Any, Any]) -> None:
+    """A mask has the sizes of its dimensions; also 0, as the array API standard says, and then selects nothing."""
     wanted = view.shape[dim : dim + mask.ndim]
-    if mask.shape != wanted:
+    fits = mask.ndim == len(wanted)
+    if not fits or any(
+        size not in {0, full} for size, full in zip(mask.shape, wanted, strict=True)
+    ):
         msg = f"the bool index has shape {tuple(mask.shape)}, the dimensions that it indexes {tuple(wanted)}"
         raise IndexRangeError(msg)
 

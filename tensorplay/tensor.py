@@ -34,6 +34,7 @@ from tensorplay.core.errors import (
     DimensionError,
     DTypeError,
     GradientError,
+    NumberRangeError,
 )
 from tensorplay.core.memory_format import MemoryFormat, preserve_format
 from tensorplay.core.meta import TensorMeta
@@ -508,11 +509,15 @@ def _tensor_from_data(
     found = data._data("tensor()") if isinstance(data, Tensor) else _array_of(data, wanted)  # noqa: SLF001  # own class
     source = dtypes.from_numpy_dtype(_native(found).dtype)
     inferred = source
-    if not isinstance(data, (Tensor, np.ndarray, np.generic)) and source is dtypes.float64:
+    of_numbers = not isinstance(data, (Tensor, np.ndarray, np.generic))
+    if of_numbers and source is dtypes.float64:
         inferred = dtypes.get_default_dtype()
-    elif not isinstance(data, (Tensor, np.ndarray, np.generic)) and source is dtypes.complex128:
+    elif of_numbers and source is dtypes.complex128:
         inferred = dtypes.dtype_of_number(0j)
     target = wanted or inferred
+    if of_numbers and target is not source and found.size:
+        dtypes.check_range("tensor()", found.min().item(), target)
+        dtypes.check_range("tensor()", found.max().item(), target)
     array = dispatch.convert_array(_native(found), target)
     fresh = _C.empty(array.shape, target)
     np.copyto(fresh, array)
@@ -541,6 +546,11 @@ def _array_of(data: object, wanted: DType | None = None) -> Array:
         raise ArgumentValueError(msg) from None
     except OverflowError:
         array = np.array(data, np.uint64)
+    if array.dtype.kind == "O" and all(type(each) in {int, float} for each in array.flat):
+        if wanted is None or not wanted.is_differentiable:
+            msg = f"tensor(): integers have at most 64 bits, found {data!r:.80}; use a float dtype"
+            raise NumberRangeError(msg)
+        array = array.astype(np.float64)
     if array.size == 0 and not isinstance(data, np.ndarray):
         return array.astype(np.float64)
     if array.dtype.kind not in "biufc":

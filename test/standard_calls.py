@@ -618,7 +618,13 @@ def _cross(draw: Draw) -> Call:
     first, second = draw(promotable(NUMERIC))
     left, right, axis = draw(
         st.sampled_from(
-            (((3,), (3,), -1), ((2, 3), (2, 3), 1), ((3, 2), (3, 2), 0), ((2, 3), (1, 3), -1))
+            (
+                ((3,), (3,), -1),
+                ((2, 3), (2, 3), 1),
+                ((3, 2), (3, 2), 0),
+                ((2, 3), (1, 3), -1),
+                ((3,), (2, 1, 3), -1),
+            )
         )
     )
     return Call(

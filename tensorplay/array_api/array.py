@@ -22,6 +22,7 @@ from tensorplay.array_api.division import floor_quotient, modulo
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import DType
 from tensorplay.core.errors import ArgumentError
+from tensorplay.indexing import check_mask
 from tensorplay.ops.registry import tp
 from tensorplay.tensor import Tensor, tensor_from_data
 
@@ -44,9 +45,16 @@ class Array(Tensor):
 
     def __getitem__(self, index: Any) -> Array:  # noqa: ANN401  # any index
         """Elements, parts and views; with a bool array, the elements where it is true."""
-        if self.array is None and isinstance(index, Tensor) and index.dtype is dtypes.bool_:
+        if self.array is None and _is_mask(index):
             return as_array(_selected(self, index))
         return as_array(super().__getitem__(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:  # noqa: ANN401  # any index and value
+        """Write elements, parts and views; with a bool array, the elements where it is true."""
+        many = isinstance(value, Tensor) and _is_mask(index) and value.ndim > self.ndim - index.ndim
+        if many and self.array is None:
+            index = _places(self, index)
+        super().__setitem__(index, value)
 
     @property
     def T(self) -> Array:
@@ -63,12 +71,25 @@ class Array(Tensor):
         return as_array(super().to_device(device, stream=stream), self)
 
 
+def _is_mask(index: object) -> bool:
+    return isinstance(index, Tensor) and index.dtype is dtypes.bool_ and index.numel() > 0
+
+
 def _selected(x: Tensor, mask: Tensor) -> Tensor:
     """`x[mask]` in a compiled function: how many elements there are is asked of the data."""
-    tp.broadcast_to(mask.reshape((*mask.shape, *(1,) * (x.ndim - mask.ndim))), x.shape)
+    check_mask(x, 0, mask)
     places = nonzero_places(mask.reshape(-1))
     flat = x.reshape((mask.numel(), *x.shape[mask.ndim :]))
     return flat.index_select(0, places.select(1, 0))
+
+
+def _places(x: Tensor, mask: Tensor) -> Any:  # noqa: ANN401  # an index
+    """The index of the elements where a mask of a compiled function is true."""
+    check_mask(x, 0, mask)
+    if not mask.ndim:
+        return bool(int(tp.count_nonzero(mask)))
+    places = nonzero_places(mask)
+    return tuple(places.select(1, k) for k in range(mask.ndim))
 
 
 def nonzero_places(x: Tensor) -> Tensor:

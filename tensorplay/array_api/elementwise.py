@@ -65,7 +65,6 @@ conj = _unary("conj", "The complex conjugate.")
 cos = _unary("cos", "The cosine.")
 cosh = _unary("cosh", "The hyperbolic cosine.")
 exp = _unary("exp", "`e ** x`.")
-expm1 = _unary("expm1", "`e ** x - 1`, exact near 0.")
 floor = _unary("floor", "The largest integer not above.")
 imag = _unary("imag", "The imaginary part.")
 isfinite = _unary("isfinite", "Whether neither infinite nor NaN.")
@@ -120,6 +119,14 @@ subtract = _binary("subtract", "`x1 - x2`.", "sub")
 def abs(x: Tensor, /) -> Array:
     """The absolute value; of complex numbers the magnitude."""
     return as_array(functions.abs(x), x)
+
+
+def expm1(x: Tensor, /) -> Array:
+    """`e ** x - 1`, exact near 0; of infinite complex numbers what `exp` gives, and 1 less."""
+    found = functions.expm1(x)
+    if x.dtype.is_complex:
+        found = functions.where(functions.isnan(found), functions.exp(x) - 1, found)
+    return as_array(found, x)
 
 
 def floor_divide(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Array:

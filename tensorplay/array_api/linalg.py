@@ -60,6 +60,11 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Array:
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of three elements along an axis; the other axes broadcast."""
     x1, x2 = operands("cross", x1, x2)
+    if axis < 0:  # counted from the back, it is the same one in both
+        x1, x2 = (
+            each.reshape((*(1,) * (other.ndim - each.ndim), *each.shape))
+            for each, other in ((x1, x2), (x2, x1))
+        )
     return as_array(ours.cross(x1, x2, dim=axis))
 
 
@@ -126,6 +131,10 @@ def outer(x1: Tensor, x2: Tensor, /) -> Array:
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Array:
     """The Moore-Penrose inverse; singular values up to `rtol` times the largest count as zero."""
+    if isinstance(rtol, Tensor):
+        u, values, vh = ours.svd(x, full_matrices=False)
+        inverse = functions.where(values > _least(x, values, rtol), 1 / values, 0)
+        return as_array((vh.mH * inverse.unsqueeze(-2)) @ u.mH)
     if rtol is None:
         rtol = max(x.shape[-2:]) * dtypes.finfo(dtypes.to_real(x.dtype)).eps
     return as_array(ours.pinv(x, rtol=rtol))

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import ml_dtypes
 import numpy as np
 
-from tensorplay.core.errors import DTypeError
+from tensorplay.core.errors import DTypeError, NumberRangeError
 
 Kind = Literal["b", "i", "u", "f", "c"]
 Number = bool | int | float | complex
@@ -327,6 +327,18 @@ def iinfo(dtype: DType) -> IntInfo:
         raise DTypeError(msg)
     info: Any = np.iinfo(dtype.numpy)
     return IntInfo(dtype, 8 * dtype.itemsize, int(info.max), int(info.min))
+
+
+def check_range(name: str, number: Number, dtype: DType) -> None:
+    """Refuse a number to write that an integer dtype can't hold; negative ones wrap in unsigned dtypes."""
+    if dtype.kind not in "iu" or isinstance(number, complex):
+        return
+    bits = 8 * dtype.itemsize - (dtype.kind == "i")
+    largest = (1 << bits) - 1
+    smallest = -largest if dtype.kind == "u" else -largest - 1
+    if not smallest <= number <= largest:  # NaN, too
+        msg = f"{name}: {number} lies outside the range of {dtype}; use a wider dtype, or wrap the number"
+        raise NumberRangeError(msg)
 
 
 if sys.byteorder != "little":  # pragma: no cover

@@ -45,6 +45,10 @@ class ArgumentValueError(TensorPlayError, ValueError):
     """An argument has the right type and a value outside its domain."""
 
 
+class NumberRangeError(ArgumentValueError, OverflowError):
+    """A number lies outside the range of the integer dtype that is to hold it: use a wider dtype, or wrap it."""
+
+
 class LinAlgError(ArgumentValueError):
     """A factorization does not exist (a singular matrix, one that is not positive definite), or did not converge."""
 

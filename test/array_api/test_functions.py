@@ -66,3 +66,12 @@ def test_a_captured_function_agrees_with_itself(name, data):
     agree(
         plain(run(xp, name, call, compiled)), plain(run(xp, name, call)), values=name not in UNSET
     )
+
+
+@pytest.mark.parametrize("name", ["matrix_rank", "pinv"])
+@pytest.mark.parametrize("batch", [(), (2,), (3, 2)])
+def test_each_matrix_has_its_tolerance(name, batch):
+    x = np.random.default_rng(0).normal(size=(*batch, 3, 4))
+    rtol = np.resize([0.01, 0.6], batch)
+    found = getattr(xp.linalg, name)(xp.asarray(x), rtol=xp.asarray(rtol))
+    agree(plain(found), np.asarray(getattr(np.linalg, name)(x, rtol=rtol)))

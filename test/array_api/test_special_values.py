@@ -240,7 +240,8 @@ def test_functions_of_one_complex_number(name, dtype):
     ("abs", complex(nan, inf), inf), ("abs", complex(-inf, nan), inf), ("abs", 3 + 4j, 5.0), ("abs", complex(nan, 0), nan),
     ("isfinite", complex(1, nan), False), ("isinf", complex(nan, inf), True), ("isnan", complex(inf, nan), True),
     ("real", complex(-0.0, 1), -0.0), ("imag", complex(1, -0.0), -0.0), ("expm1", complex(-inf, 0.0), -1 + 0j),
-    ("expm1", complex(-inf, 1.0), None), ("log1p", complex(-1, 0.0), complex(-inf, 0)), ("log1p", complex(-inf, inf), complex(inf, 3 * math.pi / 4)),
+    ("expm1", complex(-inf, 1.0), None), ("expm1", complex(-inf, nan), None), ("expm1", complex(-inf, inf), None),
+    ("expm1", complex(inf, 0.0), complex(inf, 0)), ("expm1", complex(inf, inf), complex(inf, nan)), ("expm1", complex(nan, -0.0), complex(nan, -0.0)), ("log1p", complex(-1, 0.0), complex(-inf, 0)), ("log1p", complex(-inf, inf), complex(inf, 3 * math.pi / 4)),
     ("expm1", complex(-0.0, 0.0), complex(-0.0, 0.0)),
     ("sqrt", complex(-4, -0.0), complex(0, -2)), ("square", 1 + 2j, -3 + 4j), ("negative", complex(0.0, 1), complex(-0.0, -1)),
 ])  # fmt: skip

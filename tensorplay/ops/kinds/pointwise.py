@@ -649,10 +649,13 @@ def _index_array(name: str, shape: Sequence[int]) -> Any:  # noqa: ANN401  # an 
 
 
 def number_array(value: object, dtype: DType) -> Any:  # noqa: ANN401  # an array
-    """A Python number as an array of one element; integers wrap."""
+    """A Python number as an array of one element; integers of 64 bits wrap, larger ones are refused."""
     if dtype.is_integral:
         bits = 8 * dtype.itemsize
-        whole = int(value) & ((1 << bits) - 1)  # type: ignore[call-overload]  # a number
+        number = int(value)  # type: ignore[call-overload]  # a number
+        if number.bit_length() > 63:
+            dtypes.check_range("a Python number", number, dtypes.uint64)
+        whole = number & ((1 << bits) - 1)
         if dtype.kind == "i" and whole >> (bits - 1):
             whole -= 1 << bits
         return np.array([whole], dtype.numpy)

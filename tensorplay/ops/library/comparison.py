@@ -299,6 +299,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
         return where(mask, value.to(input.dtype), input)  # type: ignore[union-attr]  # a tensor
     kind = input.dtype.kind
     if kind in "biu":
+        dtypes.check_range("masked_fill", value, input.dtype)  # type: ignore[arg-type]  # a number
         value = bool(value) if kind == "b" else int(value)  # type: ignore[arg-type]  # a number
     return where(mask, value, input)
 

@@ -36,8 +36,15 @@ def _fill_dtype(size: object, fill_value: Number, dtype: DType | None, *_: objec
     return dtype or dtypes.dtype_of_number(fill_value)
 
 
+def _filled_shape(
+    size: tuple[int, ...], fill_value: Number, dtype: DType | None, *_: object
+) -> tuple[int, ...]:
+    dtypes.check_range("full", fill_value, _fill_dtype(size, fill_value, dtype))
+    return checked_sizes("full", size)  # type: ignore[no-any-return]  # the sizes
+
+
 @pointwise(
-    shape=lambda size, *_: checked_sizes("full", size),
+    shape=_filled_shape,
     result=_fill_dtype,
     factory=True,
     not_differentiable=_MADE,
@@ -118,6 +125,7 @@ def full_like(
     """
     found = dtype or input.dtype
     if device is None and _like_strides(input):
+        dtypes.check_range("full_like", fill_value, found)
         return filled_like(input, fill_value, found)
     return full(input.shape, fill_value, dtype=found, device=device or input.device)
 
