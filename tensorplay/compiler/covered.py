@@ -22,6 +22,7 @@ from typing import Any, Literal
 from tensorplay import dispatch
 from tensorplay.core.errors import RegistryError, TensorPlayError
 from tensorplay.core.meta import TensorMeta
+from tensorplay.core.readable import Readable
 from tensorplay.dispatch import OperatorMode
 from tensorplay.ops.kinds import Composite, Structured
 from tensorplay.ops.kinds.kind import Kind
@@ -56,7 +57,7 @@ class OperatorCoverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage(Mapping[str, OperatorCoverage]):
+class Coverage(Mapping[str, OperatorCoverage], Readable):
     """All operators by name."""
 
     operators: Mapping[str, OperatorCoverage]

@@ -26,6 +26,7 @@ from tensorplay.compiler.capture.structure import flatten
 from tensorplay.compiler.driver import Request, Specialization, capture_call, specialize
 from tensorplay.compiler.phases import OperatorGraph
 from tensorplay.compiler.specialize.description import leaf_names, name_arguments
+from tensorplay.core.readable import Readable
 from tensorplay.graph.names import to_identifier
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Readable):
     """A phase that is text: the wrapper module."""
 
     content: str
@@ -53,10 +54,8 @@ class Text:
         """Return the text."""
         return self.content
 
-    __str__ = text
 
-
-class Kernels(tuple["KernelSource", ...]):
+class Kernels(tuple["KernelSource", ...], Readable):
     """The kernels of a program, each with `.name` and `.source`."""
 
     __slots__ = ()
@@ -87,7 +86,7 @@ class NativeStages:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Readable):
     """The stages of one specialization.
 
     `joint_graph`, `partition` and `backward` are None where no gradient can flow; what follows

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tensorplay.core.errors import VerifyError
+from tensorplay.core.readable import Readable
 from tensorplay.graph import Graph, Node, map_nodes
 from tensorplay.ops.registry import Operator, Overload
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorGraph:
+class OperatorGraph(Readable):
     """A pure graph of operator overloads, tensors in and tensors out."""
 
     graph: Graph

@@ -19,6 +19,7 @@ import contextlib
 from typing import TYPE_CHECKING, NoReturn
 
 from tensorplay.core.errors import VerifyError
+from tensorplay.core.readable import Readable
 from tensorplay.graph.names import Namespace
 from tensorplay.graph.node import LEAVES, Node, map_nodes
 from tensorplay.graph.text import graph_text
@@ -60,7 +61,7 @@ class NodeList:
             node = following if node.graph is None else node.previous
 
 
-class Graph:
+class Graph(Readable):
     """An ordered list of nodes with single assignment: a node reads only nodes before it."""
 
     __slots__ = ("_end", "_insert_before", "_length", "_namespace", "meta")

@@ -301,3 +301,11 @@ def test_copies_of_functions(duplicate):
     assert twin.function is doubled
     expect(twin(tensor_of([1.0])), [2.0], "float32")
     expect(pickled(f)(tensor_of([3.0])), [6.0], "float32")
+
+
+def test_every_stage_is_printed_as_its_text():
+    explanation = tp.compile(lambda x: (x * 2).sum(-1)).explain(tp.ones(2, 3, requires_grad=True))
+    stages = dict(explanation.stages())
+    assert {"captured", "joint_graph", "partition", "buffers", "schedule", "kernels"} <= set(stages)
+    assert [str(stage) for stage in stages.values()] == [s.text() for s in stages.values()]
+    assert str(explanation) == explanation.text()

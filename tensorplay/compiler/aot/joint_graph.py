@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorplay.core.errors import VerifyError
+from tensorplay.core.readable import Readable
 from tensorplay.graph import Graph, Node
 from tensorplay.graph.text import shape_text, target_text, value_text
 
@@ -21,7 +22,7 @@ def is_backward(node: Node) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class JointGraph:
+class JointGraph(Readable):
     """A pure graph that returns the `num_outputs` results first, then the gradients.
 
     The inputs are the `num_primals` inputs of the forward pass, then one tangent for each

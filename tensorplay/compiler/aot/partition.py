@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from tensorplay.compiler.aot.joint_graph import JointGraph, is_backward
 from tensorplay.compiler.aot.remat import Choice, RematerializationModel, Trait, TraitOf
 from tensorplay.compiler.phases import OperatorGraph
+from tensorplay.core.readable import Readable
 from tensorplay.graph import Graph, Node
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Readable):
     """The two graphs, and what crosses from one to the other.
 
     `forward` returns the distinct computed results and saved values, in the order of

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from tensorplay._C import Storage
 from tensorplay.compiler.capture.places import Place
+from tensorplay.core.readable import Readable
 from tensorplay.graph import GraphModule, Node
 from tensorplay.tensor import Tensor
 
@@ -69,7 +70,7 @@ class OutputSlot:
 
 
 @dataclass(frozen=True, slots=True)
-class CapturedGraph:
+class CapturedGraph(Readable):
     """A captured function.
 
     The module's graph takes the inputs in order and returns a flat tuple of tensors. `structure` is

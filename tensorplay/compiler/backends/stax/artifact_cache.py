@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from tensorplay.compiler.backends.stax import codecache, cpp_builder
 from tensorplay.core.config import config
+from tensorplay.core.readable import Readable
 from tensorplay.ops.registry import Overload
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ STARTED: Final = time.time_ns()
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactKey:
+class ArtifactKey(Readable):
     """What decides an artifact, a digest each."""
 
     graph: str
@@ -77,7 +78,7 @@ class ArtifactKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Readable):
     """What became of the search for one artifact, in this process."""
 
     outcome: Literal["found", "built", "missing", "kept out"]

@@ -29,6 +29,7 @@ from tensorplay.compiler.backends.stax.handlers.text import TextHandler
 from tensorplay.compiler.backends.stax.index import Expr, Symbol, linear_index, variable
 from tensorplay.compiler.backends.stax.intervals import Interval
 from tensorplay.compiler.backends.stax.loop_body import LoopBody
+from tensorplay.core.readable import Readable
 from tensorplay.ops.values import Value
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ Loops: TypeAlias = Pointwise | Reduction | Scan | Scatter
 
 
 @dataclass(frozen=True, slots=True)
-class InputBuffer:
+class InputBuffer(Readable):
     """An argument of the compiled function, whose layout the caller decides."""
 
     name: str
@@ -173,7 +174,7 @@ class ComputedBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ExternBuffer:
+class ExternBuffer(Readable):
     """One result of a call of an operator's own kernel; all results of one call share `call`."""
 
     name: str
@@ -216,7 +217,7 @@ Buffer: TypeAlias = InputBuffer | ComputedBuffer | ExternBuffer
 
 
 @dataclass(frozen=True)
-class LoopProgram:
+class LoopProgram(Readable):
     """All buffers in the order of computation, and the names of those that are returned.
 
     `bodies` holds the loop body of every computed buffer that has elements. `fallbacks` names the calls that have no lowering.

@@ -29,6 +29,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.compiler.backends.stax.index import Expr, Symbol
+from tensorplay.core.readable import Readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -180,7 +181,7 @@ Instr: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class LoopBody:
+class LoopBody(Readable):
     """One buffer's loops and what they do; `instructions` ends with its stores.
 
     `loops` are the loop variables of the result, outermost first; `reduced` those merged over; `scanned` is the

@@ -57,6 +57,7 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.compiler.backends.stax.loop_body import instruction_text
+from tensorplay.core.readable import Readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Readable):
     """One kernel.
 
     `reads` are only read, `writes` only written (or written before they are read, by the same outer iteration), `updates`
@@ -193,7 +194,7 @@ class BufferView:
 
 
 @dataclass(frozen=True, slots=True)
-class Extern:
+class Extern(Readable):
     """A call of an operator's own kernel (matrix multiply, convolution, …) on arrays.
 
     `args` and `kwargs` are those of `overload`, with a `BufferView` for every tensor (also inside lists).
@@ -251,7 +252,7 @@ class Reason(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Readable):
     """Why a pair was not fused, with a detail for people."""
 
     reason: Reason
@@ -263,7 +264,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Readable):
     """Steps in the order in which they run, every buffer they touch, and why pairs stayed apart.
 
     `aliases` gives for an output buffer the input that it may be written into (the caller's write-back), where no
@@ -315,7 +316,7 @@ class Allocation:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Readable):
     """A schedule and the place of every buffer; `releases[k]` are the buffers whose last reader is step k."""
 
     schedule: Schedule

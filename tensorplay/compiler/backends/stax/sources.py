@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from tensorplay.core.readable import Readable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,7 +18,7 @@ Language: TypeAlias = Literal["cpp", "triton"]
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSource:
+class KernelSource(Readable):
     """One kernel as text; ``name`` is the symbol's name, and that of the first group that it computes."""
 
     name: str
@@ -37,7 +39,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Readable):
     """All kernels of a plan, the launch of each of its groups by name, and the wrapper module."""
 
     kernels: tuple[KernelSource, ...]
