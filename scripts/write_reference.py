@@ -43,6 +43,7 @@ NAMESPACES = (
     ("tp.nn.functional", tp.nn.functional),
     ("tp.linalg", tp.linalg),
     ("tp.fft", tp.fft),
+    ("tp.masked", tp.masked),
     ("tp.special", tp.special),
 )
 PROMPT = re.compile(r"(?:^[ ]*>>> .*\n?)(?:^[ ]*\S.*\n?)*", re.MULTILINE)

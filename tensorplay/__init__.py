@@ -109,6 +109,7 @@ _SUBMODULES = frozenset(
         "func",
         "graph",
         "linalg",
+        "masked",
         "nn",
         "ops",
         "optim",

@@ -247,16 +247,20 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
     modes = _modes.get()
     if modes and _asked_first(modes) is not None:
         return _call_shown(operator, values)
-    if type(kind) is Composite and not operator.gradients:
-        return kind.decompose(operator, values)
-    for mode in reversed(modes):
-        if isinstance(mode, OperatorMode):
-            token = _modes.set(_below(modes, mode))
-            try:
-                return mode.call_values(operator, values)
-            finally:
-                _modes.reset(token)
-    return execute(operator, values)
+    try:
+        if type(kind) is Composite and not operator.gradients:
+            return kind.decompose(operator, values)
+        for mode in reversed(modes):
+            if isinstance(mode, OperatorMode):
+                token = _modes.set(_below(modes, mode))
+                try:
+                    return mode.call_values(operator, values)
+                finally:
+                    _modes.reset(token)
+        return execute(operator, values)
+    except AttributeError:  # perhaps a number, which lacks what tensors have
+        operator.signature.refuse_others(values)
+        raise
 
 
 def _call_shown(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or a tuple of them

@@ -12,9 +12,9 @@ from typing import Any
 from tensorplay import dispatch, indexing
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
-from tensorplay.core.errors import DimensionError, DTypeError
+from tensorplay.core.errors import DimensionError, DTypeError, GradientError
 from tensorplay.ops.registry import tp
-from tensorplay.tensor import Tensor
+from tensorplay.tensor import Tensor, tensor_from_data
 
 
 def _getitem(self: Tensor, index: Any) -> Any:  # noqa: ANN401  # any index
@@ -69,6 +69,67 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
 def polygamma(self: Tensor, n: int) -> Tensor:
     """The `n`-th derivative of `digamma` at the elements."""
     return tp.polygamma(n, self)
+
+
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """`polygamma` in place."""
+    value = tp.polygamma(n, self)
+    dispatch.write(self, dispatch.fit_value("polygamma_", self, value))
+    return self
+
+
+def _apply(self: Tensor, function: Callable[[Any], Number]) -> Tensor:
+    numbers = [function(each) for each in self.reshape(-1).tolist()]
+    return copy_(self, tensor_from_data(numbers, dtype=self.dtype).reshape(self.shape))
+
+
+def apply_(self: Tensor, function: Callable[[Any], Number]) -> Tensor:
+    """Replace each element by what a Python function makes of it; slow, and nothing is recorded of it.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 4]).apply_(lambda x: x * 10 + 1)
+    tensor([11, 41])
+    """
+    return dispatch.call_function("apply_", _without_record(_apply), (self, function), {})  # type: ignore[no-any-return]
+
+
+def _map(self: Tensor, tensor: Tensor, function: Callable[[Any, Any], Number]) -> Tensor:
+    others = tensor.expand(self.shape).reshape(-1).tolist()
+    pairs = zip(self.reshape(-1).tolist(), others, strict=True)
+    numbers = [function(a, b) for a, b in pairs]
+    return copy_(self, tensor_from_data(numbers, dtype=self.dtype).reshape(self.shape))
+
+
+def map_(self: Tensor, tensor: Tensor, function: Callable[[Any, Any], Number]) -> Tensor:
+    """Replace each element by what a Python function makes of it and of the one of `tensor`, which broadcasts.
+
+    >>> import tensorplay as tp
+    >>> tp.tensor([1, 4]).map_(tp.tensor([2, 3]), max)
+    tensor([2, 4])
+    """
+    return dispatch.call_function("map_", _without_record(_map), (self, tensor, function), {})  # type: ignore[no-any-return]
+
+
+def _without_record(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Python functions of numbers have no gradient: tensors that require one are refused."""
+
+    def checked(self: Tensor, *args: Any) -> Tensor:  # noqa: ANN401  # as the function
+        for each in (self, *args):
+            if (
+                isinstance(each, Tensor)
+                and dispatch.is_grad_enabled()
+                and dispatch.has_history(each)
+            ):
+                msg = "apply_ and map_ call a Python function, which has no gradient; call them under no_grad()"
+                raise GradientError(msg)
+        return function(self, *args)
+
+    return checked
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors show the same memory with the same offset, shape and strides."""
+    return self.storage is tensor.storage and self.tensor_meta == tensor.tensor_meta
 
 
 def _transposed(self: Tensor) -> Tensor:
@@ -144,6 +205,10 @@ def attach() -> None:
         "zero_": zero_,
         "where": _method_text("where", where),
         "polygamma": _method_text("polygamma", polygamma),
+        "polygamma_": _method_text("polygamma_", polygamma_),
+        "apply_": apply_,
+        "map_": map_,
+        "is_set_to": is_set_to,
         "T": property(_transposed),
         "mT": property(_matrices_transposed),
         "H": property(_conjugate_transposed),

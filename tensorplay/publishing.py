@@ -104,6 +104,8 @@ def _publish(operator: Operator) -> None:
         _attach(
             f"__r{plain}__", lambda: entries.make_binary_dunder(operator, symbol, reflected=True)
         )
+        if name == "div":
+            _attach("__rdiv__", lambda: Tensor.__rtruediv__)  # PyTorch's older name
         if operator.has_inplace:
             _attach(f"__i{plain}__", lambda: entries.make_inplace_dunder(operator, f"i{plain}"))
     if name in COMPARISON:

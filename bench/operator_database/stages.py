@@ -62,7 +62,7 @@ class Outcome:
                     "stage": stage,
                     "dtype": dtype,
                     "sample": str(sample)[:300],
-                    "reason": reason[:400],
+                    "reason": reason[:1000],
                 }
             )
 
@@ -444,7 +444,7 @@ class Runner:
                 reasons = [run([call])[0] for call in calls]
         for call, reason in zip(calls, reasons, strict=True):
             self._count(stage, call, reason)
-        texts = {str(each.message)[:200] for each in caught if "interpreted" in str(each.message)}
+        texts = {str(each.message)[:1000] for each in caught if "interpreted" in str(each.message)}
         self.outcome.notes += [f"{stage}: {text}" for text in sorted(texts)]
 
     def _compiled_results(
@@ -581,9 +581,19 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
 
 def _copies(value: Any) -> Any:
     """Arguments with fresh tensors of the same strides, so that a call changes nothing."""
-    return _mapped(
-        value, lambda each: each.detach().clone() if each.layout is torch.strided else each
-    )
+    return _mapped(value, _copy)
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is not torch.strided:
+        return tensor
+    tensor = tensor.detach()
+    place = tensor.storage_offset()
+    if not place:
+        return tensor.clone()
+    count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = tensor.as_strided((count,), (1,), 0).clone()
+    return whole.as_strided(tensor.shape, tensor.stride(), place)
 
 
 def _leaves(value: Any) -> Any:
@@ -659,4 +669,4 @@ def _text(sample: Any) -> str:  # a sample
 def _short(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {str(error)[:250]}{place}"
+    return f"{type(error).__name__}: {str(error)[:900]}{place}"

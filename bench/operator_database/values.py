@@ -69,10 +69,14 @@ def tensor_of(value: torch.Tensor) -> tp.Tensor:
     bits, numpy_dtype = _BITS.get(value.dtype, (None, None))
     array = flat.numpy() if bits is None else flat.view(bits).numpy().view(numpy_dtype)
     array = array.copy()
-    if value.numel():
-        strides = [each * array.itemsize for each in value.stride()]
-        start = array.reshape(-1)[value.storage_offset() :]
-        array = np.lib.stride_tricks.as_strided(start, tuple(value.shape), strides)
+    if value.numel() == 0:
+        return tp.from_numpy(array)
+    if value.storage_offset():  # a part of a larger memory, which as_strided reaches
+        whole = tp.from_numpy(array.reshape(-1))
+        place = value.storage_offset()
+        return whole.as_strided(tuple(value.shape), tuple(value.stride()), place).detach()
+    strides = [each * array.itemsize for each in value.stride()]
+    array = np.lib.stride_tricks.as_strided(array.reshape(-1), tuple(value.shape), strides)
     return tp.from_numpy(array)
 
 

@@ -12,6 +12,7 @@ from tensorplay.autograd.tensor_state import (
     retain_grad,
     retains_grad,
 )
+from tensorplay.core.errors import CaptureError, GradientError
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -59,6 +60,19 @@ def tensor_retain_grad(self: Tensor) -> None:
     dispatch.call_function("retain_grad", retain_grad, (self,), {})
 
 
+def tensor_detach_(self: Tensor) -> Tensor:
+    """Forget how this tensor was computed: it becomes a leaf that requires no gradient. Views are refused."""
+    step = self._view
+    if dispatch.current_modes():
+        raise CaptureError(
+            "detach_ changes a tensor object, which a recorded tensor does not allow; write x = x.detach()"
+        )
+    if step is not None and step.root is not None:
+        raise GradientError("detach_: a view follows its base; write y = x.detach()")
+    self.grad_fn, self.output_nr, self.requires_grad = None, 0, False
+    return self
+
+
 def install() -> None:
     """Put the methods on the class."""
     for name, method in (
@@ -66,6 +80,7 @@ def install() -> None:
         ("register_hook", tensor_register_hook),
         ("register_post_accumulate_grad_hook", tensor_register_post_accumulate_grad_hook),
         ("retain_grad", tensor_retain_grad),
+        ("detach_", tensor_detach_),
         ("retains_grad", property(retains_grad)),
     ):
         setattr(Tensor, name, method)

@@ -234,6 +234,9 @@ VARIADIC: Mapping[Role, Callable[[tuple[object, ...]], tuple[Any, ...]]] = {
 """Roles whose last positional parameter also takes separate arguments, and what makes one of them."""
 
 
+_NO_TENSORS = (int, float, complex, str, list, tuple, np.generic, np.ndarray)
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """The parameters of an operator, without those that interpretations supply."""
@@ -319,6 +322,19 @@ class Signature:
         except ArgumentError as error:
             msg = f"{self.name}(): {parameter.name}: {error}"
             raise ArgumentError(msg) from None
+
+    def refuse_others(self, values: Values) -> None:
+        """Raise `ArgumentError` where something of Python's own stands for a tensor."""
+        for parameter, value in zip(self.parameters, values, strict=True):
+            needs_tensor = parameter.takes_tensor and not parameter.takes_number
+            if not needs_tensor or (value is None and parameter.optional):
+                continue
+            if value is None or isinstance(value, _NO_TENSORS):
+                msg = (
+                    f"{self.name}(): {parameter.name} must be a tensor, found "
+                    f"{type(value).__name__}: {value!r:.80}; tensorplay.tensor() makes one of numbers"
+                )
+                raise ArgumentError(msg)
 
     def normalize(
         self, values: Values, omitted: frozenset[str] = frozenset()

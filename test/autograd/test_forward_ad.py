@@ -276,3 +276,20 @@ def test_versions_of_a_dual_and_its_tensor_count_together():
             dual.mul_(2)
         with pytest.raises(GradientError, match="changed by an in-place"):
             z.backward()
+
+
+def test_a_tangent_has_no_elements_outside_of_its_tensor():
+    """`as_strided` may reach other elements of the storage; they do not move."""
+    base = tp.arange(8.0)
+    for offset, expected in ((0, [0.0, 0.0, 0.0]), (3, [0.0, 1.0, 2.0]), (None, [1.0, 2.0, 3.0])):
+        x = base[4:].detach()
+        with dual_level():
+            dual = make_dual(x, tp.tensor([1.0, 2.0, 3.0, 4.0]))
+            found = unpack_dual(dual.as_strided((3,), (1,), offset))
+        assert found.tangent.tolist() == expected
+        x.requires_grad_()
+        second = tp.autograd.gradgradcheck(
+            lambda x, offset=offset: x.as_strided((3,), (1,), offset) ** 2,
+            (base.double()[4:].detach().requires_grad_(),),
+        )
+        assert second

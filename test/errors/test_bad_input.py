@@ -288,3 +288,16 @@ def test_a_tensor_without_data_in_a_compiled_function():
 def test_a_class_that_is_no_class(run):
     one_hot = tp.nn.functional.one_hot
     refused(run, IndexError, ["out of range"], lambda x: one_hot(x, 3), tp.tensor([0, 3]))
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda x: tp.gcd(x, 2), "gcd(): other"), (lambda x: tp.complex(x.float(), 2.0), "complex(): imag"),
+        (lambda x: tp.max(2, 3), "argmax(): input"), (lambda x: tp.gather(x, 0, 1), "gather(): index"),
+        (lambda x: tp.sort([3, 1]), "argsort(): input"), (lambda x: tp.sum(None), "sum(): input"),
+        (lambda x: functional.linear(x.float(), 2), "linear(): weight"),
+    ],
+)  # fmt: skip
+def test_what_is_no_tensor_is_named(run, call, name):
+    refused(run, errors.ArgumentError, [name, "must be a tensor, found"], call, tp.tensor([1, 2]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorplay as tp
-from tensorplay.core.errors import DTypeError, LayoutError, ShapeError
+from tensorplay.core.errors import DTypeError, GradientError, LayoutError, ShapeError
 
 NAMES = ["add", "sub", "mul", "div", "pow", "remainder", "floor_divide"]
 
@@ -113,3 +113,29 @@ def test_uint8_wraps():
     x *= 2
     x -= 30
     assert x.tolist() == [((250 + 10) * 2 - 30) % 256, ((3 + 10) * 2 - 30) % 256]
+
+
+def test_python_functions_of_the_elements():
+    assert tp.tensor([[1.0], [4.0]]).apply_(lambda x: -x).tolist() == [[-1.0], [-4.0]]
+    assert tp.ones(2, 2).map_(tp.tensor([1.0, 5.0]), lambda a, b: a - b).tolist() == [
+        [0, -4],
+        [0, -4],
+    ]
+    with pytest.raises(GradientError, match="no gradient"):
+        (tp.ones(2, requires_grad=True) * 2).apply_(abs)
+
+
+def test_polygamma_in_place():
+    x = tp.tensor([1.0, 2.5])
+    right = tp.polygamma(1, x)
+    assert x.polygamma_(1) is x
+    assert x.tolist() == right.tolist()
+
+
+def test_detach_in_place():
+    x = tp.ones(2, requires_grad=True) * 2
+    assert x.detach_() is x
+    assert x.is_leaf
+    assert not x.requires_grad
+    with pytest.raises(GradientError, match="view"):
+        (tp.ones(2, requires_grad=True) * 2)[0].detach_()

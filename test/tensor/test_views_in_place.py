@@ -54,3 +54,32 @@ def test_capture_is_refused_with_what_to_write():
 
     with pytest.raises(CaptureError, match=r"x = x\.unsqueeze"):
         tp.compile(f)(tp.ones(3))
+
+
+def test_resize_keeps_the_memory_while_it_suffices():
+    base = tp.arange(6).reshape(3, 2).clone()
+    x = base[1:]
+    assert x.resize_(3).tolist() == [2, 3, 4]
+    x[0] = 9
+    assert base[1, 0].item() == 9
+    assert x.resize_(5)[:4].tolist() == [9, 3, 4, 5]
+    x[0] = 7
+    assert base[1, 0].item() == 9
+    assert x.resize_as_(base).shape == (3, 2)
+
+
+def test_set_shows_other_memory():
+    source = tp.arange(6.0)
+    x = tp.zeros(1).set_(source, 1, (2, 2), (1, 2))
+    assert x.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    x.zero_()
+    assert source.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, 5.0]
+    assert tp.zeros(2).set_(source).is_set_to(source)
+    assert tp.zeros(2).set_().shape == (0,)
+
+
+def test_memory_of_what_gradients_need_stays():
+    with pytest.raises(GradientError, match="keeps its memory"):
+        tp.ones(2, requires_grad=True).resize_(3)
+    with pytest.raises(CaptureError, match="resize_"):
+        tp.compile(lambda x: (x * 2).resize_(3))(tp.ones(2))

@@ -111,7 +111,7 @@ def sum_to_size(input: Tensor, size: Sizes) -> Tensor:
         )
     added = [k for k in range(input.ndim) if k < lead or (size[k - lead] == 1 != input.shape[k])]
     if not added:
-        return input
+        return input.sum() if not input.ndim else input
     return input.sum(added, keepdim=True).reshape(size)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import float64, int32, int64
+from tensorplay.core.dtypes import float64, int32, int64, uint8
 from tensorplay.core.errors import DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.add_at import add_at
@@ -39,6 +39,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 # ---- checks and NumPy forms -----------------------------------------------------------------------
+
+
+def names_nothing(index: Any) -> bool:  # noqa: ANN401  # a meta or an array
+    """Whether an index is empty: then its dtype says nothing."""
+    return 0 in index.shape
 
 
 def check_index(name: str, index: Any) -> None:  # noqa: ANN401  # a meta or an array
@@ -71,9 +76,14 @@ def _grid(name: str, shape: Sequence[int], dim: int, places: Array) -> tuple[Arr
 
 
 def _check_along(name: str, input: Any, dim: int, index: Any) -> int:  # noqa: ANN401  # metas or arrays
-    """Check an index that has the rank of `input` and reaches no further in the other dimensions."""
-    check_index(name, index)
+    """Check an index that has the rank of `input` and reaches no further in the other dimensions.
+
+    An empty one names no place, so it may have any shape and dtype.
+    """
     dim = layout.normalize_dim(name, dim, input.ndim)
+    if names_nothing(index):
+        return dim
+    check_index(name, index)
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise ShapeError(
             f"{name}: the index has {index.ndim} dimensions and the input {input.ndim}; they must be equal"
@@ -87,8 +97,10 @@ def _check_along(name: str, input: Any, dim: int, index: Any) -> int:  # noqa: A
     return dim
 
 
-def _along(dim: int, input: TensorMeta, parameter: str) -> Any:  # noqa: ANN401  # a Place
+def _along(dim: int, input: TensorMeta, index: TensorMeta, parameter: str) -> Any:  # noqa: ANN401  # a Place
     """The place of an element of the index: its own position, `dim` replaced by what the index says."""
+    if names_nothing(index):
+        return lambda i, read: [0] * input.ndim  # never asked for
 
     def place(i: Indices, read: Read) -> Indices:
         if input.ndim == 0:
@@ -110,7 +122,7 @@ def _gather_meta(input: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
 
 def _gather_form(input: TensorMeta, dim: int, index: TensorMeta) -> Gather:
     dim = layout.normalize_dim("gather", dim, input.ndim)
-    return Gather("input", index.shape, _along(dim, input, "index"))
+    return Gather("input", index.shape, _along(dim, input, index, "index"))
 
 
 @index(meta=_gather_meta, form=_gather_form, method=True, batching=along("dim"))
@@ -123,6 +135,8 @@ def gather(input: Array, dim: int, index: Array) -> Array:
             [4, 3]])
     """
     dim = _check_along("gather", input, dim, index)
+    if names_nothing(index):
+        return np.empty(index.shape, input.dtype)
     places = index.reshape(index.shape or (1,)) if input.ndim else index
     return np.array(input[_grid("gather", input.shape, dim, places)]).reshape(index.shape)
 
@@ -150,6 +164,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4), layout="transposed"), 0, Arg((2, 4), int32, 0, 3))
     yield sample(Arg((5,), layout="reversed"), 0, Arg((7,), int64, 0, 5))
     yield sample(Arg((3, 4)), 0, Arg((0, 4), int64))
+    yield sample(Arg((3, 4)), 0, Arg((0,), uint8))  # it names no place
     yield sample(Arg(()), 0, Arg((), int64, values=[0]))
     yield bad(IndexRangeError, "out of range", Arg((3,)), 0, Arg((1,), int64, values=[3]))
     yield bad(DTypeError, "int64", Arg((3,)), 0, Arg((1,)))
@@ -207,6 +222,8 @@ def _check_scatter(name: str, input: Any, dim: int, index: Any, src: Any) -> int
             raise DTypeError(
                 f"{name}: input is {wanted} and src {found}; convert one with .to(dtype)"
             )
+        if names_nothing(index):
+            return dim
         if src.ndim != index.ndim or any(
             a > b for a, b in zip(index.shape, src.shape, strict=True)
         ):
@@ -230,12 +247,16 @@ def _scatter_form_of(name: str, combine: Monoid | None) -> Any:  # noqa: ANN401 
     def form(input: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | Number) -> Scatter:
         dim = layout.normalize_dim(name, dim, input.ndim)
         is_tensor = isinstance(src, TensorMeta)
+
+        def value_place(i: Indices) -> Indices:
+            return [0] * src.ndim if names_nothing(index) else i  # type: ignore[union-attr]  # a meta
+
         return Scatter(
             base="input",
             value="src",
             domain=index.shape,
-            place=_along(dim, input, "index"),
-            value_place=lambda i: i if is_tensor else (),
+            place=_along(dim, input, index, "index"),
+            value_place=lambda i: value_place(i) if is_tensor else (),
             combine=combine,
         )
 
@@ -244,6 +265,8 @@ def _scatter_form_of(name: str, combine: Monoid | None) -> Any:  # noqa: ANN401 
 
 def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: bool) -> Array:  # noqa: ANN401
     dim = _check_scatter(name, input, dim, index, src)
+    if names_nothing(index):
+        return np.array(input, order="C")
     places = index.reshape(index.shape or (1,)) if input.ndim else index
     result = np.array(input, order="C")
     grid = _grid(name, input.shape, dim, places)
@@ -288,6 +311,8 @@ def _(grad: Tensor, dim: int, index: Tensor, src: TensorMeta) -> Tensor:
 
 def _as_src(grad: Tensor, src: TensorMeta) -> Tensor:
     """Only the part of src that the index covers was read."""
+    if names_nothing(grad):
+        return grad.new_zeros(src.shape)
     for d, size in enumerate(src.shape):
         if grad.shape[d] != size:
             shape = [*grad.shape[:d], size, *grad.shape[d + 1 :]]
@@ -323,6 +348,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 4)), 1, places, Arg((2, 3), layout="transposed"))
     yield sample(Arg((2, 4)), 1, places, 1.5)
     yield sample(Arg((4,), layout="strided"), 0, Arg((0,), int64), Arg((0,)))
+    yield sample(Arg((3, 4)), 1, Arg((2, 0), uint8), Arg((5,)))
     yield bad(
         IndexRangeError, "out of range", Arg((3,)), 0, Arg((1,), int64, values=[-1]), Arg((1,))
     )

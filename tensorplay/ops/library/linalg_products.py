@@ -14,9 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorplay.core import layout
-from tensorplay.core.dtypes import int64
-from tensorplay.core.errors import ArgumentError, ArgumentValueError, DimensionError, ShapeError
+from tensorplay.core import dtypes, layout
+from tensorplay.core.dtypes import bool_, int64
+from tensorplay.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    DimensionError,
+    DTypeError,
+    ShapeError,
+)
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.linalg_checks import check_square
 from tensorplay.ops.library.linalg_inverse import linalg_inv
@@ -445,8 +451,13 @@ def addr(
     if layout.broadcast_shapes("addr", [input.shape, product.shape]) != product.shape:
         msg = f"addr: input of shape {tuple(input.shape)} does not expand to {tuple(product.shape)}"
         raise ShapeError(msg)
-    if product.dtype.is_integral:
-        alpha, beta = int(alpha.real), int(beta.real)
+    dtype = dtypes.result_type([input.dtype, product.dtype])
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if not dtype.is_differentiable and not isinstance(factor, int):
+            msg = f"addr: {dtype} tensors need an integer {name}, found {factor}; convert with .float()"
+            raise DTypeError(msg)
+    if dtype is bool_:  # sums are `or`, products `and`: what counts is whether a factor is zero
+        alpha, beta = bool(alpha), bool(beta)
     product = product if alpha == 1 else product * alpha
     return product if beta == 0 else product + (input if beta == 1 else input * beta)
 
@@ -463,6 +474,10 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3)), Arg((2,)), Arg((3,)))
     yield sample(Arg((3,)), Arg((2,), layout="reversed"), Arg((3,)), beta=0.5, alpha=2)
     yield sample(Arg((2, 3)), Arg((2,)), Arg((3,)), beta=0)
+    yield sample(Arg((2, 3), bool_), Arg((2,), bool_), Arg((3,), bool_), beta=3, alpha=2)
+    yield bad(
+        DTypeError, "integer beta", Arg((2, 3), int64), Arg((2,), int64), Arg((3,), int64), beta=0.5
+    )
     yield bad(ShapeError, "two vectors", Arg((2, 3)), Arg((2, 1)), Arg((3,)))
 
 

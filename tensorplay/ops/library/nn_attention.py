@@ -10,7 +10,7 @@ from tensorplay.core.dtypes import bool_
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.nn_dropout import dropout
-from tensorplay.ops.library.nn_softmax import masked_softmax
+from tensorplay.ops.library.nn_softmax import softmax_or_zeros
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 
@@ -70,7 +70,7 @@ def scaled_dot_product_attention(
             raise DTypeError(
                 f"scaled_dot_product_attention: attn_mask is bool or floating, got {attn_mask.dtype}"
             )
-    weights = masked_softmax(scores, -1)
+    weights = softmax_or_zeros(scores, -1)
     return dropout(weights, dropout_p, dropout_p > 0.0) @ value
 
 

@@ -153,12 +153,17 @@ def logsumexp(input: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
     x = widen(input, wanted)
     if x.numel() == 0:
         return x.exp().sum(dim, keepdim).log().to(wanted)
-    top = x.amax(dim, keepdim=True)
-    top = tp.where(top.abs() == math.inf, 0.0, top)
+    top = _top(x, dim)
     total = (x - top).exp().sum(dim, keepdim=True).log() + top
     if not keepdim:
         total = total.squeeze(dim)
     return total.to(wanted)
+
+
+def _top(x: Tensor, dim: Size) -> Tensor:
+    """The largest (real part) of each slice, 0 where that is infinite."""
+    top = tp.real(x).amax(dim, keepdim=True)
+    return tp.where(top.abs() == math.inf, 0.0, top)
 
 
 @logsumexp.gradient("input")
@@ -166,7 +171,7 @@ def _(grad: Tensor, input: Tensor, result: Tensor, dim: Size, keepdim: bool) -> 
     y, g = widen(result), widen(grad)
     if not keepdim:
         y, g = _kept(y, input, dim), _kept(g, input, dim)
-    y = tp.where(y == -math.inf, 0.0, y)
+    y = tp.where(tp.real(y) == -math.inf, 0.0, y)
     return g * (widen(input) - y).exp()
 
 
@@ -184,9 +189,13 @@ def _(
     if tangents[0] is None:
         return None
     input, dim, keepdim = cast("tuple[Tensor, Any, bool]", values)
-    y = widen(result) if keepdim else _kept(widen(result), input, dim)
-    y = tp.where(y == -math.inf, 0.0, y)
-    return ((widen(input) - y).exp() * widen(tangents[0])).sum(dim, keepdim)
+    x = widen(input)
+    if x.numel() == 0:
+        return tp.zeros_like(result)  # type: ignore[no-any-return]  # a tensor
+    shares = (x - _top(x, dim)).exp()  # of large numbers more exact than exp(x - result)
+    total = shares.sum(dim, keepdim)
+    moved = (shares * widen(tangents[0])).sum(dim, keepdim)
+    return moved / total.masked_fill(total == 0, 1)
 
 
 @logsumexp.sample
@@ -200,7 +209,7 @@ def _() -> Iterator[Sample]:
 
 
 @composite(public=False)
-def masked_softmax(input: Tensor, dim: int) -> Tensor:
+def softmax_or_zeros(input: Tensor, dim: int) -> Tensor:
     """`softmax`, but zeros where all elements are −∞: rows of attention in which every key is masked."""
     x = widen(input)
     if x.numel() != 0:
@@ -211,15 +220,15 @@ def masked_softmax(input: Tensor, dim: int) -> Tensor:
     return (e / tp.where(total == 0.0, 1.0, total)).to(input.dtype)
 
 
-@masked_softmax.gradient("input")
+@softmax_or_zeros.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     return _softmax_gradient(grad, result, dim)
 
 
-masked_softmax.tangent(_softmax_tangent)
+softmax_or_zeros.tangent(_softmax_tangent)
 
 
-@masked_softmax.sample
+@softmax_or_zeros.sample
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 4)), 1)
     yield sample(Arg((2, 2), values=[[-math.inf, -math.inf], [0.5, -math.inf]]), 1)

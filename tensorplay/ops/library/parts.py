@@ -381,6 +381,9 @@ def flip(input: TensorMeta, dims: Sizes) -> ViewMap:
 
 def _rolled(input: TensorMeta, shifts: Sequence[int], dims: Sequence[int]) -> dict[int, int]:
     places = layout.normalize_dims("roll", dims, input.ndim)
+    if places and not input.ndim:
+        msg = f"roll: a 0-d tensor has no dimension {dims[0]}"
+        raise DimensionError(msg)
     if len(shifts) != len(places):
         msg = f"roll: {len(shifts)} shifts but {len(places)} dimensions"
         raise ArgumentValueError(msg)
@@ -567,7 +570,14 @@ diagonal_scatter.sample(
 )
 flip.sample(_samples((_X, (0,)), (_T, (1, -1)), (Arg((0, 2)), (0,))))
 roll_dims.sample(_samples((_X, (1,), (2,)), (_X, (1, -2), (0, 1))))
-roll.sample(_samples((_X, 1, 2), (_X, 7)))
+roll.sample(_samples((_X, 1, 2), (_X, 7), (Arg(()), 3)))
+
+
+@roll.sample
+def _() -> Iterator[Sample]:
+    yield bad(DimensionError, "0-d tensor", Arg(()), 1, 0)
+
+
 repeat.sample(_samples((Arg((2, 3)), (2, 2)), (Arg((2, 3)), (2, 1, 3))))
 tile.sample(_samples((Arg((2, 3)), (2,))))
 unbind.sample(_samples((_X, 1)))

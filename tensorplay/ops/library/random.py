@@ -158,7 +158,7 @@ def rand(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform random numbers in [0, 1).
+    """Uniform random numbers in [0, 1); of a complex dtype both parts are.
 
     >>> import tensorplay as tp
     >>> x = tp.rand(100)
@@ -166,8 +166,23 @@ def rand(
     (tensor(True), tensor(True))
     """
     checked_sizes("rand", size)
+    return _drawn(uniform_from, size, dtype or dtypes.get_default_dtype(), device, generator)
+
+
+def _drawn(
+    draw: Operator,
+    size: Sequence[int],
+    dtype: DType,
+    device: Device | None,
+    generator: Generator | None,
+    scale: float = 1,
+) -> Tensor:
+    """Numbers of a random state; complex ones have two drawn parts, times `scale`."""
     seed, offset = drawn_state(generator)
-    return _placed(uniform_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
+    if not dtype.is_complex:
+        return _placed(draw(seed, offset, size, dtype), device)
+    parts = draw(seed, offset, (*size, 2), dtypes.to_real(dtype))
+    return _placed(tp.view_as_complex(parts if scale == 1 else parts * scale), device)
 
 
 def _placed(tensor: Tensor, device: Device | None) -> Tensor:
@@ -182,15 +197,15 @@ def randn(
     device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Standard normal random numbers.
+    """Standard normal random numbers; complex ones have variance 1, half of it in each part.
 
     >>> import tensorplay as tp
     >>> tp.randn(2, 3).shape
     (2, 3)
     """
     checked_sizes("randn", size)
-    seed, offset = drawn_state(generator)
-    return _placed(normal_from(seed, offset, size, dtype or dtypes.get_default_dtype()), device)
+    found = dtype or dtypes.get_default_dtype()
+    return _drawn(normal_from, size, found, device, generator, math.sqrt(0.5))
 
 
 @composite(factory=True)
@@ -337,6 +352,7 @@ def _rng_samples() -> Iterator[Sample]:
 def _size_samples() -> Iterator[Sample]:
     yield sample((2, 3))
     yield sample((0,), dtype=dtypes.float64)
+    yield sample((3,), dtype=dtypes.complex64)
 
 
 @rand_like.sample

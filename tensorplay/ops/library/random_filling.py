@@ -14,11 +14,17 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tensorplay.core import dtypes, layout
+from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType, Number, iinfo
 from tensorplay.core.errors import ArgumentError, ArgumentValueError, DimensionError, DTypeError
+from tensorplay.core.meta import TensorMeta
 from tensorplay.core.random import Generator
-from tensorplay.ops.declare import composite
+from tensorplay.ops.arrays import Array, convert
+from tensorplay.ops.batching import leading
+from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.library.random import (
     drawn_state,
     integers_from,
@@ -31,10 +37,13 @@ from tensorplay.ops.library.random import (
 )
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import checked_sizes, is_tensor, to_sizes
+from tensorplay.ops.signature import checked_sizes, dtype_of, is_tensor, to_sizes
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
+
+
+_RANDOM = "it draws random numbers"
 
 
 def _compute(dtype: DType) -> DType:
@@ -47,9 +56,9 @@ def _open_unit(input: Tensor, generator: Generator | None) -> Tensor:
     return open_uniform_from(seed, offset, tuple(input.shape), _compute(input.dtype))
 
 
-def _floating(name: str, input: Tensor) -> None:
-    if not input.dtype.is_floating_point:
-        msg = f"{name}: expected a floating-point tensor, found {input.dtype}"
+def _floating(name: str, input: Tensor | TensorMeta | Array) -> None:
+    if not dtype_of(input).is_floating_point:
+        msg = f"{name}: expected a floating-point tensor, found {dtype_of(input)}"
         raise DTypeError(msg)
 
 
@@ -206,11 +215,19 @@ def _trials(shape: Any, p: Tensor | float, generator: Generator | None) -> Tenso
     if is_tensor(p):
         _floating("bernoulli", p)  # type: ignore[arg-type]  # a tensor
         compute: Any = p.dtype.compute  # type: ignore[union-attr]
+        _probabilities(p)  # type: ignore[arg-type]
         return rand(tuple(shape), dtype=compute, generator=generator) < p.to(compute)  # type: ignore[union-attr]
     if not 0 <= p <= 1:
         msg = f"bernoulli: p must be in [0, 1], found {p}"
         raise ArgumentValueError(msg)
     return rand(tuple(shape), dtype=dtypes.float64, generator=generator) < p
+
+
+def _probabilities(p: Tensor) -> None:
+    """Refuse data outside of [0, 1]; a recorded tensor has none, and its compiled program does not look."""
+    if p.array is not None and not ((p.array >= 0) & (p.array <= 1)).all():
+        msg = "bernoulli: probabilities must be in [0, 1], found others or NaN in the tensor"
+        raise ArgumentValueError(msg)
 
 
 @composite(method=True)
@@ -249,6 +266,7 @@ def normal(
     size: object = None,
     *,
     dtype: DType | None = None,
+    device: Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
     """Normal random numbers: `normal(mean, std)` with a tensor among them, or `normal(0.0, 1.0, size)`.
@@ -272,7 +290,27 @@ def normal(
         shape = to_sizes(size)
         checked_sizes("normal", shape)
     found = dtype or (given[0].dtype if given else dtypes.get_default_dtype())
-    return (randn(shape, dtype=found, generator=generator) * std + mean).to(found)
+    drawn = randn(shape, dtype=found, device=device, generator=generator)
+    return (drawn * std + mean).to(found)
+
+
+def _weights_meta(input: TensorMeta) -> TensorMeta:
+    _floating("multinomial", input)
+    return TensorMeta(input.shape, dtypes.float64, input.device)
+
+
+@structured(meta=_weights_meta, public=False, not_differentiable=_RANDOM, batching=leading)
+def category_weights(input: Array) -> Array:
+    """The weights of categories (..., C) in float64; refused where they are no weights."""
+    _floating("multinomial", input)
+    weights = np.array(convert(input, dtype=dtypes.float64), order="C")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        msg = "multinomial: weights must be finite and not negative, found infinity, NaN or a negative number"
+        raise ArgumentValueError(msg)
+    if not (weights > 0).any(-1).all():
+        msg = "multinomial: no category of a row has a weight above 0"
+        raise ArgumentValueError(msg)
+    return weights
 
 
 @composite(method=True)
@@ -285,14 +323,14 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn with the probabilities that a vector, or each row of a matrix, has up to a factor.
 
-    int64, `num_samples` in the last dimension. Without replacement by the times of exponential clocks,
+    int64, `num_samples` in the last dimension. Weights that are negative, infinite or NaN, and rows
+    without any, raise `ArgumentValueError`. Without replacement by the times of exponential clocks,
     the first ones to ring; with it by the inverse of the running sum.
 
     >>> import tensorplay as tp
     >>> tp.multinomial(tp.tensor([0.0, 3.0]), 4, replacement=True)
     tensor([1, 1, 1, 1])
     """
-    _floating("multinomial", input)
     if input.ndim not in {1, 2}:
         msg = f"multinomial: expected a vector or a matrix, found shape {tuple(input.shape)}"
         raise DimensionError(msg)
@@ -300,7 +338,7 @@ def multinomial(
     if num_samples <= 0 or (not replacement and num_samples > count):
         msg = f"multinomial: cannot draw {num_samples} of {count} categories, replacement={replacement}"
         raise ArgumentValueError(msg)
-    weights = input.to(dtypes.float64)
+    weights = tp.category_weights(input)
     seed, offset = drawn_state(generator)
     if not replacement:
         clocks = open_uniform_from(seed, offset, tuple(input.shape), dtypes.float64)
@@ -381,3 +419,10 @@ def _() -> Iterator[Sample]:
     yield bad(ArgumentValueError, "cannot draw", Arg((3,)), 4)
     yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64), 1)
     yield bad(DimensionError, "vector", Arg((2, 2, 2)), 1)
+
+
+@category_weights.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 5), low=0.1, high=1.0))
+    yield sample(Arg((5, 2), dtypes.bfloat16, low=0.1, high=1.0, layout="transposed"))
+    yield bad(DTypeError, "floating-point", Arg((3,), dtypes.int64))

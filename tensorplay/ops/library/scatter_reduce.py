@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorplay.core import layout
-from tensorplay.core.dtypes import bool_, float64, int32, int64
+from tensorplay.core.dtypes import bool_, float64, int32, int64, uint8
 from tensorplay.core.errors import ArgumentValueError, DTypeError, IndexRangeError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.batching import along
 from tensorplay.ops.declare import composite, index
 from tensorplay.ops.kinds.index import Indices, Read, Scatter
-from tensorplay.ops.library.gathering import check_index, in_range
+from tensorplay.ops.library.gathering import check_index, in_range, names_nothing
 from tensorplay.ops.monoids import MAX, MIN, PROD, highest, lowest
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -169,6 +169,8 @@ def scatter_reduce(
         raise ArgumentValueError(
             f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', found {reduce!r}"
         )
+    if names_nothing(index):
+        return input.clone()
     if not input.ndim and not index.ndim and not src.ndim:
         layout.normalize_dim("scatter_reduce", dim, 0)
         parts = (each.reshape(1) for each in (input, index, src))
@@ -239,6 +241,7 @@ def _() -> Iterator[Sample]:
         Arg((5,), int64, low=-9, high=9),
         "mean",
     )
+    yield sample(Arg((2, 4)), 1, Arg((0,), uint8), Arg((0,)), "sum")  # an empty index says nothing
     yield bad(
         ArgumentValueError, "reduce must be", Arg((3,)), 0, Arg((1,), int64), Arg((1,)), "max"
     )

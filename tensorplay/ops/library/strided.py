@@ -276,11 +276,42 @@ def _as_strided_gradient(
 def _as_strided_backward_gradient(
     grad: Tensor, sizes: Size, strides: Size, size: Size, stride: Size, first: int
 ) -> Tensor:
-    """Gather through the same map: lay the gradient out as the tensor was, then take the view."""
+    return _through_memory(grad, sizes, strides, size, stride, first)
+
+
+def _through_memory(
+    input: Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    size: Sequence[int],
+    stride: Sequence[int],
+    first: int,
+) -> Tensor:
+    """Lay a tensor out in memory of its own with these strides, zeros around it, and take the view there."""
     low, high = layout.extent(sizes, strides, 0)
-    memory = tp.zeros((high - low + 1,), dtype=grad.dtype)
-    laid = as_strided_scatter(memory, grad, sizes, strides, -low)
+    view_low, view_high = layout.extent(size, stride, first)
+    low, high = min(low, view_low), max(high, view_high)
+    memory = tp.zeros((high - low + 1,), dtype=input.dtype)
+    laid = as_strided_scatter(memory, input, sizes, strides, -low)
     return as_strided(laid, size, stride, first - low)
+
+
+@as_strided.tangent
+def _as_strided_tangent(
+    operator: Operator, values: Values, result: Tensor, tangents: Sequence[Tensor | None]
+) -> Tensor | None:
+    """The tangent has memory of its own: the view's elements outside of the tensor do not move."""
+    del operator, result
+    input: Any
+    size: Any
+    stride: Any
+    first: Any
+    input, size, stride, first = values
+    meta = input.tensor_meta
+    start = 0 if first is None else first - meta.offset
+    if tangents[0] is None:
+        return None
+    return _through_memory(tangents[0], meta.shape, meta.strides, size, stride, start)
 
 
 # ---- samples --------------------------------------------------------------------------------------
@@ -302,4 +333,9 @@ as_strided.sample(
     _samples((_X, (2, 3), (5, 1), 2), (_X, (4, 3), (1, 1)), (Arg((6,)), (2, 2), (3, 1)))
 )
 as_strided_scatter.sample(_samples((_X, Arg((2, 3)), (2, 3), (5, 1), 2)))
-as_strided_backward.sample(_samples((Arg((4, 3)), (3, 4, 5), (20, 5, 1), (4, 3), (1, 1), 0)))
+as_strided_backward.sample(
+    _samples(
+        (Arg((4, 3)), (3, 4, 5), (20, 5, 1), (4, 3), (1, 1), 0),
+        (Arg((2, 2)), (3,), (1,), (2, 2), (1, 2), -2),  # before the tensor's own elements
+    )
+)

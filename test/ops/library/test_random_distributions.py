@@ -142,3 +142,35 @@ def test_compiled_calls_draw_the_same_numbers():
     found = tp.compile(everything, strict_native=False)(x)
     for a, b in zip(found, right, strict=True):
         assert np.array_equal(a.numpy(), b.numpy())
+
+
+@pytest.mark.parametrize("p", [-0.5, 1.5, math.nan])
+def test_probabilities_outside_of_0_and_1_are_refused(p):
+    with pytest.raises(ArgumentValueError, match=r"in \[0, 1\]"):
+        tp.bernoulli(tp.tensor([0.5, p]))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "weights, words",
+    [
+        ([1.0, -1.0], "negative"),
+        ([math.inf, 1.0], "finite"),
+        ([math.nan, 1.0], "finite"),
+        ([0.0, 0.0], "above 0"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights, words, compiled):
+    def draw(x):
+        return tp.multinomial(x, 1)
+
+    function = tp.compile(draw, strict_native=False) if compiled else draw
+    with pytest.raises(ArgumentValueError, match=words):
+        function(tp.tensor(weights))
+
+
+def test_complex_normal_numbers_have_variance_one():
+    x = tp.randn(COUNT, dtype=tp.complex128, generator=tp.Generator(5)).numpy()
+    for part in (x.real, x.imag):
+        assert scipy.stats.kstest(part * math.sqrt(2), "norm").pvalue > LEAST
+    assert abs(np.corrcoef(x.real, x.imag)[0, 1]) < 0.03

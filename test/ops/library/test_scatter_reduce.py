@@ -58,3 +58,23 @@ def test_equal_extremes_share_the_gradient():
     ours, theirs = tp.autograd.grad(found.sum(), [x, src])
     assert ours.tolist() == [0.25]
     assert theirs.tolist() == [0.25, 0.0, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3, 1)])
+@pytest.mark.parametrize("dtype", [tp.uint8, tp.float32, tp.int64])
+def test_an_empty_index_names_nothing_whatever_its_dtype(shape, dtype):
+    x = tp.tensor([1.0, 2.0], requires_grad=True)
+    index, nothing = tp.zeros(shape, dtype=dtype), tp.zeros(shape, requires_grad=True)
+
+    def f(x, index, nothing):
+        return (
+            x.gather(0, index), x.scatter(0, index, nothing), x.scatter_add(0, index, nothing),
+            x.scatter_reduce(0, index, nothing, "amax"),
+        )  # fmt: skip
+
+    for function in (f, tp.compile(f)):
+        found, *same = function(x, index, nothing)
+        assert found.shape == shape
+        assert all(each.tolist() == [1.0, 2.0] for each in same)
+        grads = tp.autograd.grad([found, *same], [x, nothing], [found, *same], allow_unused=True)
+        assert grads[0].tolist() == [3.0, 6.0]
