@@ -1067,6 +1067,7 @@ def normal(
     size: object = ...,
     *,
     dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
     generator: Generator | None = ...,
     requires_grad: _bool = ...,
 ) -> Tensor: ...
