@@ -226,7 +226,7 @@ def masked_logsumexp(
 def _count(name: str, input: Tensor, dim: Any, mask: Tensor | None) -> Tensor:  # noqa: ANN401  # dims
     """How many elements of each slice the mask admits, with the dimensions kept."""
     if mask is None:
-        return tp.ones(tuple(input.shape), dtype=int64).sum(dim, True)  # type: ignore[no-any-return]
+        return tp.ones(tuple(input.shape), dtype=int64).sum(dim, True)
     return _whole_mask(name, input, mask).sum(dim, True)
 
 
@@ -394,7 +394,7 @@ def masked_norm(
     wide = input if dtype is None else input.to(dtype)
     sizes = wide.abs() if wide.dtype.is_complex else wide
     found = _admitted("masked.norm", sizes, None, mask, hidden)
-    return tp.linalg_vector_norm(found, ord, dim, keepdim)  # type: ignore[no-any-return]  # a tensor
+    return tp.linalg_vector_norm(found, ord, dim, keepdim)
 
 
 # ---- of the input's shape -----------------------------------------------------------------------------
@@ -503,7 +503,7 @@ def masked_logaddexp(
     """
     first = _admitted("masked.logaddexp", input, dtype, input_mask, -math.inf)
     second = _admitted("masked.logaddexp", other, dtype, other_mask, -math.inf)
-    return tp.logaddexp(first, second)  # type: ignore[no-any-return]  # a tensor
+    return tp.logaddexp(first, second)
 
 
 # ---- samples ------------------------------------------------------------------------------------------
