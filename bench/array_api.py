@@ -9,6 +9,7 @@ ones. The calls are those of `test/standard_calls.py`. Needs the extra `dev`.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -91,6 +92,8 @@ def main() -> None:
     if options.write:
         lines = [
             "# tensorplay.array_api against array-api-strict, calls that agree",
+            "",
+            f"`{shlex.join(['python', 'bench/array_api.py', *sys.argv[1:]])}`, array-api-strict {strict.__version__}",
             "",
             "| function | eager | compiled |",
             "|---|---|---|",
