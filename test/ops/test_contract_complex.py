@@ -22,7 +22,7 @@ _WIDER = {dtypes.float32: dtypes.complex128, dtypes.float64: dtypes.complex128}
 UP_TO_A_CHOICE = frozenset(
     {
         "linalg_svd", "linalg_svd_reduced", "svd", "linalg_eig", "eigen_parts", "linalg_eigh", "linalg_eigvalsh",
-        "eigh_of_triangle", "cholesky", "cholesky_factor", "linalg_cholesky", "linalg_cholesky_ex", "linalg_pinv",
+        "eigh_of_triangle", "cholesky", "cholesky_factor", "linalg_cholesky", "linalg_cholesky_ex", "linalg_pinv", "pinv_above",
         "linalg_cond", "linalg_inv_ex",
     }
 )  # fmt: skip

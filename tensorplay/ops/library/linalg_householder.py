@@ -88,9 +88,9 @@ def _() -> Iterator[Sample]:
 def _check(name: str, A: Tensor, tau: Tensor) -> tuple[int, int]:
     _, rows, columns = check_matrix(name, A)
     check_dtype(name, A.dtype, tau.dtype)
-    if columns > rows or tau.shape[:-1] != A.shape[:-2] or tau.shape[-1] > columns:
+    if tau.shape[:-1] != A.shape[:-2] or tau.shape[-1] > min(rows, columns):
         raise ShapeError(
-            f"{name}: expected vectors (..., M, N), N <= M, and at most N scales (..., K), found "
+            f"{name}: expected vectors (..., M, N) and scales (..., K), K at most M and N, found "
             f"shapes {tuple(A.shape)} and {tuple(tau.shape)}"
         )
     return rows, columns
@@ -123,6 +123,10 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
             [-0.8000,  0.6000]])
     """
     rows, columns = _check("householder_product", A, tau)
+    if columns > rows:
+        raise ShapeError(
+            f"householder_product: expected vectors (..., M, N) with N <= M, found shape {tuple(A.shape)}"
+        )
     eye = tp.eye(rows, columns, dtype=A.dtype).expand(A.shape)
     return _reflected(A, tau, eye, first_last=True, conjugate=False)
 
@@ -146,7 +150,7 @@ def ormqr(
 ) -> Tensor:
     """Q C, or C Q without `left`, with `transpose` of the adjoint of Q: Q (..., M, M) of `geqrf`'s `input`, `input2`.
 
-    `input3` is C. Q is not formed.
+    `input3` is C. Q is not formed. Only as many columns of `input` are read as there are scales.
 
     >>> import tensorplay as tp
     >>> a, tau = tp.geqrf(tp.tensor([[3.0, 1.0], [4.0, 2.0]]))
@@ -174,7 +178,8 @@ _SCALES = Arg((2,), values=[1.2, 0.7])
 def _() -> Iterator[Sample]:
     yield sample(Arg((3, 2)), _SCALES)
     yield sample(Arg((2, 3, 2)), Arg((2, 1)))
-    yield bad(ShapeError, "expected vectors", Arg((2, 3)), _SCALES)
+    yield bad(ShapeError, "with N <= M", Arg((2, 3)), _SCALES)
+    yield bad(ShapeError, "K at most M and N", Arg((3, 1)), _SCALES)
 
 
 @ormqr.sample
@@ -183,4 +188,5 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3, 2)), _SCALES, Arg((4, 3)), False)
     yield sample(Arg((3, 2)), _SCALES, Arg((3, 1)), transpose=True)
     yield sample(Arg((3, 2)), _SCALES, Arg((2, 3)), False, True)
+    yield sample(Arg((2, 3)), _SCALES, Arg((2, 3)))
     yield bad(ShapeError, "do not fit", Arg((3, 2)), _SCALES, Arg((2, 2)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorplay.core import layout
 from tensorplay.core.dtypes import finfo, float64, int64, to_real
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.core.meta import TensorMeta
@@ -44,27 +45,31 @@ from tensorplay.ops.library.matmul import matmul
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.results import LeastSquares
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import dtype_of
+from tensorplay.ops.signature import is_tensor
 
 if TYPE_CHECKING:
-    from tensorplay.core.dtypes import DType
+    from tensorplay.core.dtypes import Number
     from tensorplay.tensor import Tensor
 
 # ---- pseudoinverse ------------------------------------------------------------------------------------
 
 
-def _relative(
-    dtype: DType, rows: int, columns: int, atol: float | None, rtol: float | None
-) -> float:
-    """PyTorch's default: max(M, N) eps, or 0 where an absolute tolerance is given."""
-    if rtol is not None:
-        return rtol
-    return 0.0 if atol else max(rows, columns) * finfo(dtype).eps
+def _tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:  # noqa: ANN401  # numbers or tensors
+    """Absolute and relative tolerance, numbers or tensors (...): what is not given has PyTorch's defaults.
+
+    They are 0, and max(M, N) eps, or 0 where the absolute one is positive.
+    """
+    atol = 0.0 if atol is None else atol
+    if rtol is None:
+        default = max(A.shape[-2:]) * finfo(A.dtype).eps
+        if is_tensor(atol):
+            return atol.detach(), tp.where(atol > 0, 0.0, default)
+        return atol, 0.0 if atol > 0 else default
+    return (each.detach() if is_tensor(each) else each for each in (atol, rtol))
 
 
-def _pinv_meta(
-    A: TensorMeta, atol: float | None, rtol: float | None, hermitian: bool
-) -> TensorMeta:
+def _pinv_meta(A: TensorMeta, atol: Any, rtol: Any, hermitian: bool) -> TensorMeta:  # noqa: ANN401  # numbers or metas
+    del atol, rtol
     batch, rows, columns = check_matrix("pinv", A)
     if hermitian:
         check_square("pinv", A)
@@ -72,30 +77,22 @@ def _pinv_meta(
 
 
 @structured(meta=_pinv_meta, public=False, conjugates=True, batching=leading)
-def linalg_pinv(
-    A: Array, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-) -> Array:
-    """The Moore-Penrose pseudoinverse P (..., N, M) of matrices A (..., M, N).
+def pinv_above(A: Array, atol: Array | Number, rtol: Array | Number, hermitian: bool) -> Array:
+    """The pseudoinverses of matrices (..., M, N) without singular values up to max(atol, rtol · the largest).
 
-    Singular values up to max(atol, rtol · the largest) count as zero; by default rtol is
-    max(M, N) eps, or 0 where `atol` is given. Of `hermitian` matrices the lower triangle is read.
+    The tolerances are numbers, or of shape (..., 1, 1).
 
     dP = -P dA P + P Pᴴ dAᴴ (I - A P) + (I - P A) dAᴴ Pᴴ P, where the rank is constant (G. Golub
     and V. Pereyra, The differentiation of pseudo-inverses, 1973).
-
-    >>> import tensorplay as tp
-    >>> tp.linalg.pinv(tp.tensor([[1.0], [0.0], [1.0]]))
-    tensor([[0.5000, 0.0000, 0.5000]])
     """
-    _, rows, columns = check_matrix("pinv", A)
     if hermitian:
         check_square("pinv", A)
         L, V = lapack("pinv", np.linalg.eigh, A)
         U, S, Vh = V * np.where(L < 0, -1, 1).astype(A.dtype)[..., None, :], np.abs(L), _ct(V)
     else:
         U, S, Vh = lapack("pinv", np.linalg.svd, A, full_matrices=False)
-    least = _relative(dtype_of(A), rows, columns, atol, rtol) * S.max(-1, keepdims=True, initial=0)
-    kept = np.maximum(least, atol or 0.0) < S
+    absolute, relative = (x[..., 0] if isinstance(x, np.ndarray) else x for x in (atol, rtol))
+    kept = np.maximum(relative * S.max(-1, keepdims=True, initial=0), absolute) < S
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(S.dtype)
     return dense((_ct(Vh) * inverse[..., None, :]) @ _ct(U), A.dtype)
 
@@ -104,7 +101,7 @@ def _ct(x: Array) -> Array:
     return x.swapaxes(-2, -1).conj()
 
 
-@linalg_pinv.gradient("A")
+@pinv_above.gradient("A")
 def _(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
     P, Ph, Gh = result, adjoint(result), adjoint(grad)
     first = matmul(Ph, matmul(grad, Ph))
@@ -115,7 +112,7 @@ def _(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
     return second + third - first
 
 
-@linalg_pinv.tangent
+@pinv_above.tangent
 def _(
     operator: Operator, values: tuple[Any, ...], result: Tensor,
     tangents: Sequence[Tensor | None],
@@ -133,11 +130,56 @@ def _(
     return second + third - first
 
 
+@pinv_above.sample
+def _() -> Iterator[Sample]:
+    yield sample(TALL, 0.0, 1e-6, False)
+    yield sample(WIDE, 0.1, 0.0, False)
+    yield sample(SQUARE, Arg((2, 1, 1), values=[0.0, 0.1]), Arg((1, 1), values=[1e-3]), False)
+    yield sample(Arg((2, 2), values=[2.0, 1.0, 1.0, 2.0]), 0.0, 1e-6, True)
+    yield bad(ShapeError, "square", TALL, 0.0, 0.0, True)
+
+
+@composite(public=False)
+def linalg_pinv(
+    A: Tensor,
+    rcond: object = None,
+    hermitian: bool = False,
+    *,
+    atol: object = None,
+    rtol: object = None,
+) -> Tensor:
+    """The Moore-Penrose pseudoinverse P (..., N, M) of matrices A (..., M, N).
+
+    Singular values up to max(atol, rtol · the largest) count as zero; by default rtol is
+    max(M, N) eps, or 0 where `atol` is given. Tolerances are numbers, or tensors that broadcast with
+    the batch (...); `rcond` is an older name of rtol. Of `hermitian` matrices the lower triangle is read.
+
+    It has derivatives where the rank is constant.
+
+    >>> import tensorplay as tp
+    >>> tp.linalg.pinv(tp.tensor([[1.0], [0.0], [1.0]]))
+    tensor([[0.5000, 0.0000, 0.5000]])
+    """
+    check_matrix("pinv", A)
+    absolute, relative = _tolerances(A, atol, rcond if rtol is None else rtol)
+    given = [each for each in (absolute, relative) if is_tensor(each)]
+    if given:
+        shape = layout.broadcast_shapes("pinv", [A.shape[:-2], *(each.shape for each in given)])
+        A = A.expand((*shape, *A.shape[-2:]))
+        absolute, relative = (
+            each.expand(shape).unsqueeze(-1).unsqueeze(-1) if is_tensor(each) else each
+            for each in (absolute, relative)
+        )
+    return pinv_above(A, absolute, relative, hermitian)
+
+
 @linalg_pinv.sample
 def _() -> Iterator[Sample]:
     yield from matrix_samples()
     yield sample(TALL, rtol=1e-3)
     yield sample(TALL, atol=1e-3)
+    yield sample(TALL, rtol=Arg((2,), values=[1e-3, 0.1]))
+    yield sample(SQUARE, atol=Arg((2,), values=[0.0, 0.1]))
     yield sample(Arg((2, 2), values=[2.0, 1.0, 1.0, 2.0]), hermitian=True)
     yield bad(ShapeError, "square", TALL, hermitian=True)
 
@@ -172,7 +214,7 @@ def linalg_lstsq(
 
     `driver` is PyTorch's: by all but "gelsy", the default, `residuals` are the sums of squares of
     A X - B where M > N (PyTorch's only where the rank is full, too), else empty; by "gels" `rank` is
-    empty; "gelsd" and "gelss" give the singular values.
+    empty; "gelsd" and "gelss" give the singular values, without derivatives (those of `svdvals` have some).
 
     >>> import tensorplay as tp
     >>> tp.linalg.lstsq(tp.ones(2, 1), tp.tensor([[1.0], [3.0]]), driver="gelsd").residuals.round()
@@ -198,7 +240,7 @@ def linalg_lstsq(
         found = found.squeeze(-1)
     values = tp.zeros((0,), dtype=residuals.dtype)
     if driver in {"gelsd", "gelss"}:
-        values = linalg_svdvals(A)
+        values = linalg_svdvals(A.detach())
     return LeastSquares(
         found, residuals, tp.zeros((0,), dtype=int64) if driver == "gels" else rank, values
     )
@@ -220,30 +262,33 @@ def _() -> Iterator[Sample]:
 @composite(public=False)
 def linalg_matrix_rank(
     A: Tensor,
-    tol: float | None = None,
+    tol: object = None,
     hermitian: bool = False,
     *,
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: object = None,
+    rtol: object = None,
 ) -> Tensor:
     """How many singular values exceed max(atol, rtol · the largest), int64 (...).
 
-    By default rtol is max(M, N) eps, or 0 where `atol` is given; `tol` stands for `atol` alone. Of
-    `hermitian` matrices the absolute eigenvalues of the lower triangle count.
+    By default rtol is max(M, N) eps, or 0 where `atol` is given; `tol` stands for `atol` alone. They
+    are numbers, or tensors that broadcast with the batch (...). Of `hermitian` matrices the absolute
+    eigenvalues of the lower triangle count.
 
     >>> import tensorplay as tp
     >>> tp.linalg.matrix_rank(tp.ones(3, 3))
     tensor(1)
     """
-    _, rows, columns = check_matrix("matrix_rank", A)
+    check_matrix("matrix_rank", A)
     if tol is not None:
         atol, rtol = tol, 0.0
     detached = A.detach()
     S = linalg_eigvalsh(detached).abs() if hermitian else linalg_svdvals(detached)
-    if not S.shape[-1]:
-        return S.to(int64).sum(-1)
-    relative = _relative(A.dtype, rows, columns, atol, rtol)
-    least = (S.amax(-1, keepdim=True) * relative).clamp(atol or 0.0)
+    absolute, relative = (
+        each.unsqueeze(-1) if is_tensor(each) else each for each in _tolerances(A, atol, rtol)
+    )
+    largest = S.amax(-1, keepdim=True) if S.shape[-1] else S.sum(-1, keepdim=True)
+    least = largest * relative
+    least = least.maximum(absolute) if is_tensor(absolute) else least.clamp(min=absolute)
     return (least < S).sum(-1)
 
 
@@ -253,6 +298,8 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 2), values=[1.0, 2.0, 2.0, 4.0]), hermitian=True)
     yield sample(TALL, atol=1.9)
     yield sample(TALL, 1.9)
+    yield sample(SQUARE, rtol=Arg((3, 1), values=[0.1, 0.3, 0.9]))
+    yield sample(SQUARE, atol=Arg((2,), values=[0.0, 2.0]))
 
 
 @composite(public=False)

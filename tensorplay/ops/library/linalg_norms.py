@@ -5,7 +5,7 @@
 >>> tp.linalg.vector_norm(x), tp.linalg.matrix_norm(x, 2), tp.norm(x, 1)
 (tensor(5.), tensor(4.), tensor(7.))
 
-Composites. The 2-norm, and what is made of it, has gradient 0 where it is 0, one of its
+Composites. Vector norms of all orders have gradient 0 where they are 0, one of their
 subgradients, as in PyTorch.
 """
 
@@ -45,10 +45,8 @@ def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
 
 
 def _root(total: Tensor, order: float) -> Tensor:
-    """The root of a sum of powers; of a positive order, it and its derivative are 0 where the sum is 0."""
-    if order < 0:
-        return total.pow(1 / order)
-    zero = total == 0
+    """The root of a sum of powers; it and its derivative are 0 where the sum is 0, or, of a negative order, infinite."""
+    zero = total == (0 if order > 0 else math.inf)
     safe = total.masked_fill(zero, 1)
     root = safe.sqrt() if order == 2 else safe.pow(1 / order)
     return root.masked_fill(zero, 0)
@@ -107,11 +105,10 @@ def _reduces_nothing(x: Tensor, dim: Dims) -> bool:
 
 
 def _powers(size: Tensor, order: float) -> Tensor:
-    """Magnitudes to a power; at 0 a positive power has the derivative 0."""
-    if order < 0:
-        return size.pow(order)
+    """Magnitudes to a power; the derivative at 0 is 0, also where the power is infinite."""
     zero = size == 0
-    return size.masked_fill(zero, 1).pow(order).masked_fill(zero, 0)
+    at_zero = 0 if order > 0 else math.inf
+    return size.masked_fill(zero, 1).pow(order).masked_fill(zero, at_zero)
 
 
 @linalg_vector_norm.sample
@@ -127,6 +124,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3,)), dtype=float64)
     yield sample(Arg((2,), values=[0.0, 0.0]))
     yield sample(Arg((3,), values=[0.0, 0.0, 0.0]), 3)
+    yield sample(Arg((3,), values=[0.0, 0.0, 0.0]), -2)
     yield sample(Arg((3, 4), bfloat16), 2, 0)
     yield bad(DTypeError, "floating dtype", Arg((3,), int64))
     yield bad(DimensionError, "dimension", Arg((3,)), 2, 1)

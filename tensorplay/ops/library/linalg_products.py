@@ -281,7 +281,8 @@ def _in_cheapest_order(chain: list[Tensor]) -> Tensor:
                 for m in range(i, k)
             ]
             cost[i, k] = min(prices)
-            cut[i, k] = i + prices.index(cost[i, k])
+            # Of equally cheap orders the one of A @ B @ C: the last cut.
+            cut[i, k] = k - 1 - prices[::-1].index(cost[i, k])
     products: dict[tuple[int, int], Tensor] = {(i, i): each for i, each in enumerate(chain)}
     needed = [(0, count - 1)]
     for i, k in needed:  # grows while it is walked: parts after their wholes
@@ -592,9 +593,6 @@ def _() -> Iterator[Sample]:
 
 
 def _powers(name: str, x: Tensor, N: int | None) -> Tensor:
-    if not x.ndim:
-        msg = f"{name}: expected at least one dimension, found a 0-d tensor"
-        raise ShapeError(msg)
     count = x.shape[-1] if N is None else N
     if count < 0:
         msg = f"{name}: N must not be negative, found {N}"
@@ -609,7 +607,7 @@ def _powers(name: str, x: Tensor, N: int | None) -> Tensor:
 
 @composite(public=False)
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, (..., M) to (..., M, N); N is M by default.
+    """The powers 0 to N - 1 of each element, (..., M) to (..., M, N); N is M by default. A number is a vector of one.
 
     >>> import tensorplay as tp
     >>> tp.linalg.vander(tp.tensor([1, 2, 3]))
@@ -617,7 +615,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    return _powers("vander", x, N)
+    return _powers("vander", x if x.ndim else x.unsqueeze(0), N)
 
 
 @linalg_vander.sample
@@ -625,7 +623,7 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3,)))
     yield sample(Arg((2, 3)), N=4)
     yield sample(Arg((2, 3)), N=0)
-    yield bad(ShapeError, "at least one", Arg(()))
+    yield sample(Arg(()), N=3)
     yield bad(ArgumentValueError, "negative", Arg((2,)), N=-1)
 
 
