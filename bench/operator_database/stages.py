@@ -314,7 +314,7 @@ class Runner:
         inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
         outputs = self._process(call, self._theirs_within(*args, **wide.kwargs))
         twice = self.info.supports_gradgrad and "second" in self.options.stages
-        grads, second, _ = _two_gradients(torch, outputs, inputs, twice=twice)
+        grads, second, _ = _two_gradients(torch, outputs, inputs, twice=twice, rounded=call.dtype)
         return _filled(grads, inputs), None if second is None else _filled(second, inputs)
 
     def _forward_mode(self, call: Call) -> None:
@@ -368,13 +368,14 @@ class Runner:
         args: Any,
         kwargs: Any,
         inputs: Sequence[torch.Tensor],
+        rounded: torch.dtype | None = None,
     ) -> tuple[list[Any], list[torch.Tensor]]:
         """Tangents of their results, and the results."""
         from torch.autograd import forward_ad as theirs_ad
 
         with theirs_ad.dual_level(), torch.no_grad():
             dual = {
-                id(each): theirs_ad.make_dual(each.detach(), _random_like(each, 7 + k))
+                id(each): theirs_ad.make_dual(each.detach(), _random_like(each, 7 + k, rounded))
                 for k, each in enumerate(inputs)
             }
             swap = lambda each: dual.get(id(each), each)
@@ -388,7 +389,7 @@ class Runner:
         wide = call.sample.transform(_widened_leaf)
         args = (wide.input, *wide.args)
         inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
-        expected, shapes = self._tangents(call, args, wide.kwargs, inputs)
+        expected, shapes = self._tangents(call, args, wide.kwargs, inputs, call.dtype)
         return tuple(
             torch.zeros_like(like) if each is None else each
             for each, like in zip(expected, shapes, strict=True)
@@ -521,9 +522,10 @@ def _two_gradients(
     *,
     twice: bool,
     weights: Sequence[Any] | None = None,
+    rounded: torch.dtype | None = None,
 ) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
     """Gradients for a fixed cotangent, then those of their weighted sum; None where there is none."""
-    cotangents = [_random_like(each, 100 + k) for k, each in enumerate(outputs)]
+    cotangents = [_random_like(each, 100 + k, rounded) for k, each in enumerate(outputs)]
     grads = library.autograd.grad(
         outputs, inputs, cotangents, create_graph=twice, retain_graph=True, allow_unused=True
     )
@@ -533,15 +535,18 @@ def _two_gradients(
     if not live:
         return list(grads), None, None
     second = library.autograd.grad(
-        live, inputs, [_random_like(each, 200 + k) for k, each in enumerate(live)],
+        live, inputs, [_random_like(each, 200 + k, rounded) for k, each in enumerate(live)],
         allow_unused=True, retain_graph=True,
     )  # fmt: skip
     return list(grads), list(second), weights
 
 
-def _random_like(tensor: Any, seed: int) -> Any:  # a tensor of either library
+def _random_like(tensor: Any, seed: int, rounded: torch.dtype | None = None) -> Any:
+    """A drawn tensor of either library; of a reference, with the numbers that the narrower dtype got."""
     generator = np.random.default_rng(seed)
     drawn = torch.from_numpy(np.asarray(generator.uniform(-1, 1, tuple(tensor.shape))))
+    if rounded is not None:
+        drawn = drawn.to(rounded.to_real()).to(torch.float64)
     if isinstance(tensor, torch.Tensor):
         return drawn.to(tensor.dtype)
     return values.tensor_of(drawn.to(values.TORCH_DTYPES[tensor.dtype]))
