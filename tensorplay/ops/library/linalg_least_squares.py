@@ -65,7 +65,8 @@ def _tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:  # noqa: AN
         if is_tensor(atol):
             return atol.detach(), tp.where(atol > 0, 0.0, default)
         return atol, 0.0 if atol > 0 else default
-    return (each.detach() if is_tensor(each) else each for each in (atol, rtol))
+    atol, rtol = (each.detach() if is_tensor(each) else each for each in (atol, rtol))
+    return atol, rtol
 
 
 def _pinv_meta(A: TensorMeta, atol: Any, rtol: Any, hermitian: bool) -> TensorMeta:  # noqa: ANN401  # numbers or metas
@@ -289,7 +290,7 @@ def linalg_matrix_rank(
     largest = S.amax(-1, keepdim=True) if S.shape[-1] else S.sum(-1, keepdim=True)
     least = largest * relative
     least = least.maximum(absolute) if is_tensor(absolute) else least.clamp(min=absolute)
-    return (least < S).sum(-1)
+    return tp.sum(least < S, -1)
 
 
 @linalg_matrix_rank.sample
