@@ -33,7 +33,16 @@ def _variance(
     unbiased: bool | None,
     keepdim: bool,
     correction: Number | None,
+    axis: Dims,
+    keepdims: bool | None,
 ) -> Any:  # noqa: ANN401  # a tensor or two
+    if axis is not None:
+        if dim is not None:
+            msg = (
+                f"{operator.name}() got dim and axis, two names of one parameter; give one of them"
+            )
+            raise ArgumentError(msg)
+        dim = axis
     if isinstance(dim, bool):
         if unbiased is not None:
             msg = f"{operator.name}: unbiased is given twice, as {dim} and as {unbiased}"
@@ -44,6 +53,7 @@ def _variance(
         raise ArgumentError(msg)
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
+    keepdim = keepdim if keepdims is None else keepdims
     return operator(input, dim, keepdim, correction=correction)
 
 
@@ -54,12 +64,14 @@ def var(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The variance over dimensions, all by default: squared distances from the mean, over `count - correction`.
 
     `correction` is 1 unless given; `unbiased=False` is 0. `var(x, False)` is `var(x, unbiased=False)`.
     """
-    return _variance(tp.var, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
+    return _variance(tp.var, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def std(
@@ -69,9 +81,11 @@ def std(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The standard deviation over dimensions, all by default: the square root of `var`."""
-    return _variance(tp.std, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
+    return _variance(tp.std, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def var_mean(
@@ -81,9 +95,11 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(variance, mean)` over dimensions, as `var` and `mean` give them."""
-    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
+    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def std_mean(
@@ -93,9 +109,11 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: Number | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(standard deviation, mean)` over dimensions, as `std` and `mean` give them."""
-    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
+    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
 
 
 # ---- writing at places --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tensorplay import _C, dispatch
+from tensorplay.core.errors import ArgumentError
 from tensorplay.ops import quiet
 from tensorplay.ops.describe import annotations_of, documentation
 from tensorplay.ops.kinds.pointwise import Pointwise, number_array
@@ -40,6 +41,10 @@ from tensorplay.ops.signature import (
 from tensorplay.tensor import Tensor, from_numpy
 
 Function = Callable[..., Any]
+
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+"""Parameters that have a second name, NumPy's, to be given by keyword."""
+_ABSENT = object()
 
 _SMALL = 1 << 16
 """Elements up to which the fast path lets NumPy allocate; larger results come from the pool."""
@@ -87,7 +92,8 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
         "_operator": operator,
         "_call": dispatch.call_inplace if inplace else dispatch.call,
     }
-    header, shown, keywords, values, prelude = _text_parts(operator.signature.parameters, namespace)
+    parameters = operator.signature.parameters
+    header, shown, keywords, values, prelude = _text_parts(name, parameters, namespace)
     makes_leaf = operator.is_factory and form == "function"
     if makes_leaf:
         header += "requires_grad=False" if header.endswith("*, ") else ", requires_grad=False"
@@ -116,10 +122,12 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
 
 
 def _text_parts(
-    parameters: tuple[Parameter, ...], namespace: dict[str, Any]
+    name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]
 ) -> tuple[str, str, str, str, list[str]]:
     """Parameter list, positional arguments, keyword arguments, canonical values, and first lines."""
     header: list[str] = []
+    renamed = [each for each in parameters if each.name in NUMPY_NAMES and not each.keyword_only]
+    unchecked: list[str] = []
     shown: list[str] = []
     keywords: list[str] = []
     values: list[str] = []
@@ -138,6 +146,11 @@ def _text_parts(
             prelude.append(
                 f"    if {each.name} is None: {each.name} = _variadic(_{each.name}_items)"
             )
+        elif each.required and not each.keyword_only and (unchecked or each in renamed):
+            unchecked.append(
+                each.name
+            )  # what follows a parameter of two names can't be required, either
+            header.append(f"{each.name}=_absent")
         elif each.required:
             header.append(each.name)
         else:
@@ -153,7 +166,39 @@ def _text_parts(
             values.append(f"{guard}_to_{each.name}({each.name}),")
         else:
             values.append(f"{each.name},")
+    if renamed:
+        namespace.update(_absent=_ABSENT, _one_of=_one_of, _missing=_missing)
+        header += [] if star else ["*"]
+    for each in renamed:
+        ours, theirs = each.name, NUMPY_NAMES[each.name]
+        default = "_absent" if each.required else f"_default_{ours}"
+        header.append(f"{theirs}=_absent")
+        prelude.append(
+            f"    if {theirs} is not _absent: {ours} = _one_of({name!r}, {ours!r}, {ours}, {default}, {theirs!r}, {theirs})"
+        )
+    if unchecked:
+        prelude += [
+            f"    if {' or '.join(f'{each} is _absent' for each in unchecked)}:",
+            f"        raise _missing({name!r}, {{{', '.join(f'{each!r}: {each}' for each in unchecked)}}})",
+        ]
     return ", ".join(header), " ".join(shown), ", ".join(keywords), " ".join(values), prelude
+
+
+def _one_of(
+    function: str, name: str, value: object, default: object, other: str, other_value: object
+) -> object:
+    """The value of a parameter that was given by its other name."""
+    if value is not default:
+        msg = f"{function}() got {name} and {other}, two names of one parameter; give one of them"
+        raise ArgumentError(msg)
+    return other_value
+
+
+def _missing(function: str, values: Mapping[str, object]) -> ArgumentError:
+    names = [repr(name) for name, value in values.items() if value is _ABSENT]
+    plural = "" if len(names) == 1 else "s"
+    msg = f"{function}() missing {len(names)} required positional argument{plural}: {' and '.join(names)}"
+    return ArgumentError(msg)
 
 
 def _inplace_through_modes(

@@ -57,3 +57,33 @@ def test_graphs_show_the_operators_own_name():
     assert [node.target.operator.name for node in graph.operator_graph.graph.nodes if node.op == "call_function"] == [
         "asin", "abs",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, d, k: tp.sum(x, **{d: 0}), lambda x, d, k: x.mean(**{d: -1, k: True}), lambda x, d, k: x.max(**{d: 1})[0],
+    lambda x, d, k: tp.softmax(x, **{d: 1}), lambda x, d, k: tp.cat([x, x], **{d: 1}), lambda x, d, k: x.var(**{d: 0, k: True}),
+    lambda x, d, k: tp.gather(x, index=tp.zeros(2, 1, dtype=tp.int64), **{d: 1}), lambda x, d, k: tp.std_mean(x, **{d: 0})[1],
+    lambda x, d, k: x.clone().cumsum_(**{d: 0}), lambda x, d, k: tp.linalg.vector_norm(x, **{d: (0, 1), k: True}),
+    lambda x, d, k: x.sum(**{d: None}),
+])  # fmt: skip
+def test_dim_and_keepdim_have_the_names_that_numpy_gives_them(call):
+    x = tp.tensor([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    expected = call(x, "dim", "keepdim").tolist()
+    assert call(x, "axis", "keepdims").tolist() == expected
+    compiled = tp.compile(lambda x: call(x, "axis", "keepdims"), backend="aot_eager")
+    assert compiled(x).tolist() == expected
+
+
+def test_one_of_two_names_is_given():
+    x = tp.ones(2, 3)
+    for call in (lambda: tp.sum(x, 0, axis=1), lambda: x.var(0, axis=1)):
+        with pytest.raises(TypeError, match="dim and axis, two names of one parameter"):
+            call()
+    with pytest.raises(TypeError, match="keepdim and keepdims, two names"):
+        x.mean(0, True, keepdims=False)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'dim'"):
+        tp.softmax(x)
+    with pytest.raises(
+        TypeError, match="missing 2 required positional arguments: 'dim' and 'index'"
+    ):
+        tp.gather(x)
