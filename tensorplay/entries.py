@@ -11,7 +11,7 @@ the arguments (as dataclasses generate `__init__`). The text of `tensorplay.relu
         return _call(_operator, (input,))
 
 The fast path serves contiguous tensors of one dtype and one shape (or a number); everything else
-takes `dispatch.call`, and so does a kernel inside another one, which may not enter the quiet
+takes `dispatch.call`, and so does what a finalizer calls inside of a kernel, which may not enter the quiet
 context again (`RuntimeError`; see `ops.quiet`).
 """
 

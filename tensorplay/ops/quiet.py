@@ -21,6 +21,7 @@ class _Local(threading.local):
     """One context a thread: two threads may not enter the same one."""
 
     def __init__(self) -> None:
+        self.inside = False
         self.context = Context()
         self.context.run(np.seterr, all="ignore")
 
@@ -29,15 +30,20 @@ LOCAL = _Local()
 
 
 def quiet(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """`function(*args, **kwargs)` with floating-point warnings ignored.
+    """`function(*args, **kwargs)` with floating-point warnings ignored; a kernel inside a kernel is a plain call.
 
     Kernels only: context variables are not seen.
     """
+    local = LOCAL
+    if local.inside:
+        return function(*args, **kwargs)
+    local.inside = True
     try:
-        run = LOCAL.context.run
-        return run(function, *args, **kwargs)
+        return local.context.run(function, *args, **kwargs)
     except RuntimeError as error:
         if "cannot enter context" not in str(error):
             raise
-    with np.errstate(all="ignore"):  # a kernel inside a kernel, as from a finalizer
+    finally:
+        local.inside = False
+    with np.errstate(all="ignore"):  # a finalizer inside of what entered the context itself
         return function(*args, **kwargs)

@@ -35,6 +35,7 @@ from tensorplay.ops.kinds.forms import (
     Scatter,
 )
 from tensorplay.ops.kinds.kind import Kind
+from tensorplay.ops.quiet import quiet
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Metas, Operator
@@ -71,7 +72,7 @@ class Index(Kind):
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         """The declared kernel; NumPy lays what it reads at places out as the places lie, results are row-major."""
         del operator
-        found: Any = self._kernel(*values)
+        found: Any = quiet(self._kernel, *values)
         return found if found.flags.c_contiguous else np.array(found, order="C")
 
 

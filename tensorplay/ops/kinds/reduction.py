@@ -251,6 +251,9 @@ class Reduction(Kind):
 
     def kernel(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         """Before, reduce, after."""
+        return quiet(self._compute, operator, values)
+
+    def _compute(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # an array
         array: Any = values[0]
         key = (array.dtype, array.ndim, values[1:])
         steps = self._steps.get(key)
@@ -263,11 +266,9 @@ class Reduction(Kind):
             if self.needs_elements:
                 return np.empty(self.meta_shape(operator, values), steps.result.numpy)
         elements = (
-            array
-            if steps.before is None
-            else quiet(steps.before, array.reshape(array.shape or (1,)))
+            array if steps.before is None else steps.before(array.reshape(array.shape or (1,)))
         )
-        state = quiet(self.monoid.reduce, elements.reshape(array.shape), steps.dims, steps.keepdim)
+        state = self.monoid.reduce(elements.reshape(array.shape), steps.dims, steps.keepdim)
         if steps.after is None:
             found = state[-1] if self.monoid.components == 2 else state[0]
             return (
@@ -280,7 +281,7 @@ class Reduction(Kind):
             count = count * array.shape[i]
         known = {f"state{i}": each.reshape(each.shape or (1,)) for i, each in enumerate(state)}
         known["count"] = np.array([count], state[0].dtype)
-        found = quiet(steps.after.fresh, *(known[name] for name in steps.after.inputs))
+        found = steps.after.fresh(*(known[name] for name in steps.after.inputs))
         return found.reshape(state[0].shape)
 
     def _prepare(self, operator: Operator, values: Values) -> _Steps:

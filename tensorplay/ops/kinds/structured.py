@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.ops.kinds.kind import Kind
+from tensorplay.ops.quiet import quiet
 
 if TYPE_CHECKING:
     from tensorplay.ops.registry import Metas, Operator
@@ -38,6 +39,6 @@ class Structured(Kind):
         count = operator.signature.positional_count
         keywords = operator.signature.parameters[count:]
         if not keywords:
-            return self._kernel(*values)
+            return quiet(self._kernel, *values)
         named = {each.name: value for each, value in zip(keywords, values[count:], strict=True)}
-        return self._kernel(*values[:count], **named)
+        return quiet(self._kernel, *values[:count], **named)

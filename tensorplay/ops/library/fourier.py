@@ -25,7 +25,6 @@ from tensorplay.ops.arrays import Array
 from tensorplay.ops.declare import structured
 from tensorplay.ops.library.linalg_checks import dense
 from tensorplay.ops.library.windows import meta_of
-from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size, Values
@@ -71,7 +70,7 @@ def fft_c2c(input: Array, dim: Size, norm: str, forward: bool) -> Array:
         return np.empty(input.shape, input.dtype)
     transform = np.fft.fftn if forward else np.fft.ifftn
     options: dict[str, Any] = {"axes": dim, "norm": norm}
-    found = quiet(transform, input, **options) if dim else input
+    found = transform(input, **options) if dim else input
     return np.array(found, input.dtype, order="C", copy=None if dim else True)
 
 
@@ -98,7 +97,7 @@ def fft_r2c(input: Array, dim: Size, norm: str) -> Array:
     if not input.size:
         return np.zeros(meta.shape, meta.dtype.numpy)
     options: dict[str, Any] = {"axes": dim, "norm": norm}
-    return dense(quiet(np.fft.rfftn, input, **options), meta.dtype.numpy)
+    return dense(np.fft.rfftn(input, **options), meta.dtype.numpy)
 
 
 @fft_r2c.gradient("input")
@@ -132,7 +131,7 @@ def fft_c2r(input: Array, dim: Size, norm: str, size: int) -> Array:
         return np.zeros(meta.shape, meta.dtype.numpy)
     sizes = [size if each == dim[-1] else input.shape[each] for each in dim]
     options: dict[str, Any] = {"s": sizes, "axes": dim, "norm": norm}
-    return dense(quiet(np.fft.irfftn, input, **options), meta.dtype.numpy)
+    return dense(np.fft.irfftn(input, **options), meta.dtype.numpy)
 
 
 @fft_c2r.gradient("input")

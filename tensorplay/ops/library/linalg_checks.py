@@ -14,7 +14,6 @@ from tensorplay.core.dtypes import DType, complex64, complex128, float32, float6
 from tensorplay.core.errors import DTypeError, LinAlgError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
-from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import tp
 from tensorplay.ops.signature import dtype_of
 
@@ -62,7 +61,7 @@ def like(A: TensorMeta, *shape: int) -> TensorMeta:
 def lapack(name: str, function: Callable[..., Any], *args: object, **kwargs: object) -> Any:  # noqa: ANN401  # arrays
     """`function(*args, **kwargs)`; that a matrix is singular or the like becomes an error of ours."""
     try:
-        return quiet(function, *args, **kwargs)
+        return function(*args, **kwargs)
     except np.linalg.LinAlgError as error:
         text = str(error)
         msg = f"{name}: {text[:1].lower()}{text[1:]}"

@@ -32,7 +32,6 @@ from tensorplay.ops.library.linalg_checks import (
 from tensorplay.ops.library.linalg_inverse import solve_matrices, solve_triangle
 from tensorplay.ops.library.linalg_spectral import SQUARE, TALL, WIDE
 from tensorplay.ops.library.matmul import matmul
-from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.ops.results import PLU, InverseInfo, LUPivots, LUPivotsInfo, ResultInfo
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -69,7 +68,7 @@ def lu_parts(A: Array, pivot: bool) -> tuple[Array, Array]:
             else:
                 pivots[..., k] = k + 1
             top, below = LU[..., k, k, None], LU[..., k + 1 :, k]
-            below[...] = quiet(np.divide, below, np.where(top == 0, LU.dtype.type(1), top))
+            below[...] = below / np.where(top == 0, LU.dtype.type(1), top)
             LU[..., k + 1 :, k + 1 : stop] -= below[..., None] * LU[..., k, None, k + 1 : stop]
         for k in range(start, stop):  # the rows of U behind the panel
             rest = LU[..., k, None, stop:]

@@ -15,7 +15,6 @@ from tensorplay.ops.batching import has_batch
 from tensorplay.ops.declare import composite, structured
 from tensorplay.ops.examples import with_example
 from tensorplay.ops.gradient import Result
-from tensorplay.ops.quiet import quiet
 from tensorplay.ops.registry import Operator
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Values
@@ -79,8 +78,8 @@ def _multiply(a: Array, b: Array) -> Array:
     dtype = dtypes.from_numpy_dtype(a.dtype)
     compute = dtype.compute
     if compute is dtype:
-        return quiet(_C.matmul, a, b)
-    wide = quiet(_C.matmul, a.astype(compute.numpy), b.astype(compute.numpy))
+        return _C.matmul(a, b)
+    wide = _C.matmul(a.astype(compute.numpy), b.astype(compute.numpy))
     return wide.astype(a.dtype)
 
 

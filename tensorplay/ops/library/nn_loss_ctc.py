@@ -115,9 +115,8 @@ def ctc_losses(
     log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int
 ) -> Array:
     """The loss of each sample of (T, N, C) with padded targets (N, S); +∞ where no way fits."""
-    with np.errstate(all="ignore"):
-        lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
-        return lattice.losses(lattice.forward()).astype(log_probs.dtype)
+    lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
+    return lattice.losses(lattice.forward()).astype(log_probs.dtype)
 
 
 def _derivative_meta(log_probs: TensorMeta, *rest: object) -> TensorMeta:
@@ -134,19 +133,18 @@ def ctc_derivative(
     Minus the probability of being at a symbol at a time, given the target. NaN where the loss is
     +∞.
     """
-    with np.errstate(all="ignore"):
-        lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
-        forward, backward = lattice.forward(), lattice.backward()
-        losses = lattice.losses(forward)
-        found = np.zeros(log_probs.shape, np.float64)
-        for time in range(len(found)):
-            ways = forward[time] + backward[time] - lattice.emitted(time) + losses[:, None]
-            shares = np.where(lattice.exists, np.exp(ways), 0.0)
-            np.add.at(found[time], (lattice.batch[:, None], lattice.symbols), -shares)
-        late = np.arange(len(found))[:, None] >= input_lengths
-        found[late] = 0.0
-        found[:, np.isinf(losses)] = np.nan
-        return found.astype(log_probs.dtype)
+    lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
+    forward, backward = lattice.forward(), lattice.backward()
+    losses = lattice.losses(forward)
+    found = np.zeros(log_probs.shape, np.float64)
+    for time in range(len(found)):
+        ways = forward[time] + backward[time] - lattice.emitted(time) + losses[:, None]
+        shares = np.where(lattice.exists, np.exp(ways), 0.0)
+        np.add.at(found[time], (lattice.batch[:, None], lattice.symbols), -shares)
+    late = np.arange(len(found))[:, None] >= input_lengths
+    found[late] = 0.0
+    found[:, np.isinf(losses)] = np.nan
+    return found.astype(log_probs.dtype)
 
 
 @ctc_derivative.gradient("log_probs")

@@ -126,8 +126,7 @@ def poisson_from(input: Array, state: Array) -> Array:
         exact = left <= k * np.log(mean) - mean - _lgamma(np.maximum(k, 0) + 1)
         return k, quick | ((k >= 0) & ((us >= 0.013) | (v <= us)) & exact)
 
-    with np.errstate(all="ignore"):
-        _until_accepted(np.flatnonzero((rate >= 10) & (rate < np.inf)), found, trial)
+    _until_accepted(np.flatnonzero((rate >= 10) & (rate < np.inf)), found, trial)
     found[rate == np.inf] = np.inf
     return _shaped(found, meta)
 
@@ -188,8 +187,7 @@ def binomial_from(count: Array, prob: Array, state: Array) -> Array:
         )  # fmt: skip
         return k, quick | (inside & (left <= right))
 
-    with np.errstate(all="ignore"):
-        _until_accepted(np.flatnonzero(n * p >= 10), found, trial)
+    _until_accepted(np.flatnonzero(n * p >= 10), found, trial)
     found = np.where(chance > 0.5, n - found, found)
     return _shaped(np.where(np.isnan(chance) | np.isnan(n), np.nan, found), meta)
 
@@ -235,8 +233,7 @@ def standard_gamma_from(input: Array, state: Array) -> Array:
         left = np.log(draws.uniform(places))
         return mean * v, (v > 0) & (left < 0.5 * x * x + mean * (1 - v + np.log(v)))
 
-    with np.errstate(all="ignore"):
-        _until_accepted(every, found, trial)
+    _until_accepted(every, found, trial)
     return _shaped(found * boost, meta)
 
 

@@ -20,7 +20,6 @@ from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array, convert
 from tensorplay.ops.batching import along
 from tensorplay.ops.declare import structured
-from tensorplay.ops.quiet import quiet
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.shares import in_shares
 from tensorplay.ops.signature import dtype_of
@@ -53,7 +52,7 @@ def cumsum(input: Array, dim: int, dtype: DType | None = None) -> Array:
     if wide.ndim == 0:
         sums[...] = wide
     elif wide.size:
-        quiet(_accumulate, wide, dim, sums)
+        _accumulate(wide, dim, sums)
     return convert(sums, dtype=result)
 
 
