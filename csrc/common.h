@@ -110,6 +110,7 @@ struct StorageObject {
   PyObject_HEAD PyObject*
       owner;  // the object that owns the memory: the ultimate base of its arrays
   Py_ssize_t version;
+  char is_inference;  // made in inference mode: autograd may not keep it
   Mark mark;
   const char* first;  // the address of the tensor that set the mark
   PyObject* weakrefs;
@@ -145,6 +146,8 @@ PyObject* wrap_array(PyObject* array);
 PyObject* wrap_fresh(PyObject* array, const DTypeEntry* dtype);
 PyObject* wrap(PyObject* self, PyObject* array);
 PyObject* wrap_view(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* set_inference_mode(PyObject* self, PyObject* mode);
+PyObject* is_inference_mode_enabled(PyObject* self, PyObject* unused);
 PyObject* register_tensor_class(PyObject* self, PyObject* cls);
 int tensor_init(PyObject* module);
 

@@ -67,12 +67,14 @@ struct StorageTable {
   }
 };
 StorageTable storages;
+thread_local bool in_inference_mode = false;
 
 StorageObject* storage_new(PyObject* owner) {
   auto* storage = PyObject_New(StorageObject, &StorageType);
   if (!storage) return nullptr;
   storage->owner = nullptr;
   storage->version = 0;
+  storage->is_inference = in_inference_mode;
   storage->mark = {0, 0};
   storage->weakrefs = nullptr;
   if (owner) {
@@ -121,6 +123,8 @@ PyObject* storage_repr(PyObject* self) {
 PyMemberDef storage_members[] = {
     {"version", T_PYSSIZET, offsetof(StorageObject, version), 0,
      "counts the in-place writes to this memory"},
+    {"is_inference", T_BOOL, offsetof(StorageObject, is_inference), READONLY,
+     "whether it was made in inference mode"},
     {"owner", T_OBJECT, offsetof(StorageObject, owner), READONLY,
      "the object that owns the memory, or None for a storage without data"},
     {nullptr, 0, 0, 0, nullptr}};
@@ -377,6 +381,18 @@ PyObject* wrap_array(PyObject* array) {
 }
 
 PyObject* wrap(PyObject*, PyObject* array) { return wrap_array(array); }
+
+PyObject* set_inference_mode(PyObject*, PyObject* mode) {
+  int wanted = PyObject_IsTrue(mode);
+  if (wanted < 0) return nullptr;
+  bool before = in_inference_mode;
+  in_inference_mode = wanted;
+  return PyBool_FromLong(before);
+}
+
+PyObject* is_inference_mode_enabled(PyObject*, PyObject*) {
+  return PyBool_FromLong(in_inference_mode);
+}
 
 // wrap_view(array, base)
 PyObject* wrap_view(PyObject*, PyObject* const* args, Py_ssize_t nargs) {

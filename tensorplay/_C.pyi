@@ -17,6 +17,9 @@ class Storage:
     version: int
     def __init__(self) -> None: ...
     @property
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode, so that autograd may not keep what it holds."""
+    @property
     def owner(self) -> object | None:
         """The object that owns the memory (the end of the chain of NumPy bases), or None."""
     def bump(self) -> None:
@@ -68,6 +71,12 @@ def wrap(array: Array, /) -> Any:
 
 def wrap_view(array: Array, base: TensorBase, /) -> Any:
     """A tensor over this array with the storage of `base`."""
+
+def set_inference_mode(mode: bool, /) -> bool:
+    """Whether this thread's new storages are inference storages; returns what held before."""
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread's new storages are inference storages."""
 
 def empty(shape: Sequence[int], dtype: DType | int | np.dtype[Any], /) -> Array:
     """An uninitialized C-contiguous array; from 4 KiB on 64-byte aligned and from the pool."""

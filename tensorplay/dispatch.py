@@ -29,7 +29,13 @@ import numpy as np
 from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.device import CPU, Device, check_available
-from tensorplay.core.errors import DataNeededError, DTypeError, LayoutError, ShapeError
+from tensorplay.core.errors import (
+    DataNeededError,
+    DTypeError,
+    GradientError,
+    LayoutError,
+    ShapeError,
+)
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops import arrays, door
 from tensorplay.ops.kinds.composite import Composite, install_runner
@@ -506,6 +512,13 @@ def check_writable(tensor: Tensor) -> None:
     """Refuse to write where the result would be ambiguous or memory is read-only."""
     array = tensor.array
     assert array is not None  # noqa: S101  # asked for tensors with data
+    storage = tensor.storage
+    if storage is not None and storage.is_inference and not _C.is_inference_mode_enabled():
+        msg = (
+            "in-place operation: a tensor that was made in inference_mode is changed outside of it; call "
+            ".clone() first"
+        )
+        raise GradientError(msg)
     if not array.flags.c_contiguous and layout.has_internal_overlap(tensor.shape, tensor.strides):
         msg = (
             "in-place operation: several elements of the tensor are one in memory (it was expanded); "

@@ -24,7 +24,10 @@ from tensorplay.queries import (
     einsum,
     equal,
     is_complex,
+    is_conj,
     is_floating_point,
+    is_inference,
+    is_neg,
     is_nonzero,
     is_same_size,
     is_signed,
@@ -120,7 +123,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
         function.__name__: function
         for function in (
             allclose, as_tensor, asarray, broadcast_shapes, broadcast_tensors, can_cast, einsum, equal, from_dlpack, frombuffer,
-            *call_forms.FUNCTIONS, from_numpy, is_complex, is_floating_point, is_nonzero, is_same_size, is_signed, is_tensor, numel,
+            *call_forms.FUNCTIONS, from_numpy, is_complex, is_conj, is_floating_point, is_inference, is_neg, is_nonzero, is_same_size, is_signed, is_tensor, numel,
             result_type,
         )
     },

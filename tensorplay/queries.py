@@ -51,6 +51,23 @@ def is_signed(input: Tensor) -> bool:
     return input.is_signed()
 
 
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in `inference_mode`, so that autograd may not keep it."""
+    return input.is_inference()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether a conjugation is pending: never, conjugates are computed at once."""
+    del input
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether a negation is pending: never, negatives are computed at once."""
+    del input
+    return False
+
+
 def numel(input: Tensor) -> int:  # PyTorch's name
     """The number of elements."""
     return input.numel()
@@ -100,5 +117,5 @@ def can_cast(source: DType, target: DType) -> bool:
     )
 
 
-AS_METHODS = (allclose, equal, is_nonzero, is_same_size)
+AS_METHODS = (allclose, equal, is_conj, is_neg, is_nonzero, is_same_size)
 """The questions that are methods of the first tensor too."""

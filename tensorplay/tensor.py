@@ -195,6 +195,11 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     # ---- autograd state
 
+    def is_inference(self) -> bool:
+        """Whether the memory was made in `inference_mode`, so that autograd may not keep it."""
+        storage = self.storage
+        return storage is not None and storage.is_inference
+
     if not TYPE_CHECKING:  # else a type checker would take any attribute for granted
 
         def __getattr__(self, name: str) -> None:
@@ -236,6 +241,9 @@ class Tensor(_C.TensorBase, OperatorMethods):
         if requires_grad and not self.dtype.is_differentiable:
             msg = f"requires_grad: only floating-point tensors have gradients, this one is {self.dtype}"
             raise GradientError(msg)
+        if requires_grad and self.is_inference() and not _C.is_inference_mode_enabled():
+            msg = "requires_grad: the tensor was made in inference_mode; use a clone() made outside of it"
+            raise GradientError(msg)
         if not requires_grad and self.grad_fn is not None:
             msg = "requires_grad_(False) on a computed tensor; use .detach()"
             raise GradientError(msg)
@@ -266,7 +274,8 @@ class Tensor(_C.TensorBase, OperatorMethods):
         if array is None:
             msg = (
                 f"{what} needs the data of a tensor of shape {self.shape} and dtype {self.dtype} that has none: "
-                "it is being recorded, or lives on the meta device"
+                "it is being recorded, or lives on the meta device. Where an operator asks, give it a Python "
+                "number: .item() and .tolist() in a compiled function's own code are answered"
             )
             raise DataNeededError(msg)
         return array

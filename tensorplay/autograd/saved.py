@@ -51,6 +51,12 @@ class SavedTensor:
 
     def __init__(self, tensor: Tensor, output_nr: int | None = None) -> None:
         """Keep ``tensor``; ``output_nr`` says which output of the saving node it is, if any."""
+        storage = tensor.storage
+        if storage is not None and storage.is_inference:
+            raise GradientError(
+                f"a tensor of shape {tuple(tensor.shape)} that was made in inference_mode can't be saved for a "
+                "backward pass; use a clone() made outside of inference_mode"
+            )
         self.output_nr = output_nr
         self.packed: tuple[Any, Unpack] | None = None
         self.tensor: Tensor | None = None

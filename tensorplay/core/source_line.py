@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,8 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from types import FrameType
 
-OURS: Final = (str(Path(__file__).resolve().parent.parent) + "/", "<tensorplay ", "<graph ")
-"""How the files of our own code begin, printed code included; other frames are the user's."""
+OURS: Final = (
+    str(Path(__file__).resolve().parent.parent) + "/", "<tensorplay ", "<graph ", contextlib.__file__
+)  # fmt: skip
+"""How the files of our own code begin, printed code and decorators of context managers included; other
+frames are the user's."""
 
 
 class SourceLine(NamedTuple):

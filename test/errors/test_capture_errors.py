@@ -256,3 +256,38 @@ def test_the_limit_names_its_cause():
         r"the number changes often",
         str(caught.value),
     )
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (lambda x, n: x.narrow(0, n[0], 1), r"\.item\(\)"),
+        (tp.tensor_split, r"\.tolist\(\)"),
+        (lambda x, n: tp.repeat_interleave(x, n, 0), "output_size="),
+        (lambda x, n: tp.one_hot(n), "pass num_classes"),
+    ],
+)
+def test_arguments_that_are_data_are_refused_with_the_way_out(function, words):
+    x, n = tp.arange(6.0).reshape(2, 3), tp.tensor([1, 2])
+    with pytest.raises(CaptureError, match=words) as caught:
+        tp.compile(function)(x, n)
+    assert "test_capture_errors.py" in str(caught.value)
+
+
+def test_the_ways_out_compile():
+    x, n = tp.arange(6.0).reshape(2, 3), tp.tensor([1, 2])
+
+    def f(x, n):
+        repeated = tp.repeat_interleave(x, n, 0, output_size=3)
+        return (
+            x.narrow(0, n[0].item(), 1),
+            tp.tensor_split(x, n.tolist()),
+            repeated,
+            tp.one_hot(n, 3),
+        )
+
+    found, right = tp.compile(f)(x, n), f(x, n)
+    assert found[0].tolist() == right[0].tolist()
+    assert [each.tolist() for each in found[1]] == [each.tolist() for each in right[1]]
+    assert found[2].tolist() == right[2].tolist()
+    assert found[3].tolist() == right[3].tolist()

@@ -12,11 +12,11 @@ from contract import build_call, good_samples, operators, replaced, tensors_in
 import tensorplay as tp
 from tensorplay.ops.kinds import Index, Pointwise, View
 
-# Their result's shape depends on data, is a tuple in a tuple, or is memory that nobody wrote.
+# Their result's shape depends on data, or is memory that nobody wrote.
 NOT_COMPILED = frozenset(
     {
         "nonzero", "masked_select", "bincount", "unique", "unique_parts", "runs", "unique_consecutive",
-        "histogramdd", "argwhere", "empty_permuted", "empty_strided", "new_empty_strided", "empty", "empty_like", "new_empty",
+        "argwhere", "empty_permuted", "empty_strided", "new_empty_strided", "empty", "empty_like", "new_empty",
     }
 )  # fmt: skip
 OPERATORS = [each for each in operators() if each.name not in NOT_COMPILED]

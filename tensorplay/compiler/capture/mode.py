@@ -207,12 +207,13 @@ class CaptureMode(FunctionMode):
                 node.meta["val"] = result.tensor_meta
                 self._note(node, result)
             return result
-        if isinstance(result, (tuple, list)) and any(isinstance(each, Tensor) for each in result):
-            node.meta["val"] = tuple(
-                each.tensor_meta if isinstance(each, Tensor) else each for each in result
+        if isinstance(result, (tuple, list)) and any(map(_holds_tensors, result)):
+            node.meta["val"] = map_leaves(
+                tuple(result),
+                lambda each: each.tensor_meta if isinstance(each, Tensor) else each,
             )
             for index, each in enumerate(result):
-                if isinstance(each, Tensor) and id(each) not in self._nodes:
+                if _holds_tensors(each) and id(each) not in self._nodes:
                     item = self.graph.call_function(python_operator.getitem, (node, index))
                     if self._sampling is not None:
                         self._sampling.run_call(item)
@@ -308,6 +309,13 @@ def capture_error(problem: str, line: SourceLine | None) -> CaptureError:
     """Return an error that names the user's line."""
     where = "" if line is None else f"\n  {line.location}"
     return CaptureError(f"the function can't be captured: {problem}{where}")
+
+
+def _holds_tensors(value: object) -> bool:
+    """Whether a part of a result is a tensor, or a sequence with one."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_tensors, value))
+    return isinstance(value, Tensor)
 
 
 class MetadataOnly(OperatorMode):

@@ -18,7 +18,7 @@ from tensorplay.ops import door
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise, structured
 from tensorplay.ops.samples import Arg, Sample, bad, sample
-from tensorplay.ops.signature import Size, Sizes, checked_sizes, dtype_of
+from tensorplay.ops.signature import Size, Sizes, checked_sizes, dtype_of, has_dtype
 from tensorplay.ops.values import Index, Raw, Scalar, Value
 
 if TYPE_CHECKING:
@@ -306,36 +306,52 @@ def arange(
 
 
 @pointwise(
-    shape=lambda start, end, steps, *_: (_steps(steps),),
+    shape=lambda start, end, steps, *_: spaced_shape("linspace", start, end, steps),
     result=lambda start, end, steps, dtype, *_: dtype or dtypes.get_default_dtype(),
     factory=True, not_differentiable=_MADE,
 )  # fmt: skip
 def linspace(
-    start: Number, end: Number, steps: int, *, dtype: DType | None = None, device: Device | None = None,
+    start: Value | Number, end: Value | Number, steps: int, *, dtype: DType | None = None, device: Device | None = None,
     index: Index,
 ) -> Value:  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
-    Computed from the nearer end.
+    Computed in float64 from the nearer end. `start` and `end` may be 0-d tensors, through which no
+    gradient flows.
 
     >>> import tensorplay as tp
     >>> tp.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    place = ops.to_dtype(index[0], dtypes.float64)
+    return evenly_spaced(float64_of(start), float64_of(end), steps, index[0])
+
+
+def float64_of(number: Value | Number) -> Value | Number:
+    """A tensor's number in float64; a Python number as it is."""
+    return ops.to_dtype(number, dtypes.float64) if isinstance(number, Value) else number
+
+
+def evenly_spaced(start: Value | Number, end: Value | Number, steps: int, place: Value) -> Value:
+    """The number at a place among `steps` from `start` to `end`, computed from the nearer end."""
+    offset = ops.to_dtype(place, dtypes.float64)
     if steps == 1:
-        return place * 0 + start
+        return offset * 0 + start
     step = (end - start) / (steps - 1)
     return ops.where(
-        ops.lt(index[0], steps // 2), place * step + start, (place - (steps - 1)) * step + end
+        ops.lt(place, steps // 2), offset * step + start, (offset - (steps - 1)) * step + end
     )
 
 
-def _steps(steps: int) -> int:
+def spaced_shape(name: str, start: Any, end: Any, steps: int) -> tuple[int, ...]:  # noqa: ANN401  # bounds
+    """The shape of `steps` numbers between two bounds, numbers or tensors of one element."""
     if steps < 0:
-        msg = f"linspace: the number of steps must not be negative, found {steps}"
+        msg = f"{name}: the number of steps must not be negative, found {steps}"
         raise ArgumentValueError(msg)
-    return steps
+    for bound in (start, end):
+        if has_dtype(bound) and layout.numel(bound.shape) != 1:
+            msg = f"{name}: bounds are numbers or 0-d tensors, found shape {tuple(bound.shape)}"
+            raise ShapeError(msg)
+    return (steps,)
 
 
 @pointwise(
@@ -472,6 +488,9 @@ def _linspace_samples() -> Iterator[Sample]:
     yield sample(0.0, 1.0, 5)
     yield sample(3, -2, 4, dtype=dtypes.float64)
     yield sample(2.0, 5.0, 1)
+    yield sample(Arg(()), 2.0, 4)
+    yield sample(1, Arg((), dtypes.int64, low=3, high=9), 5, dtype=dtypes.float64)
+    yield bad(ShapeError, "0-d", Arg((2,)), 2.0, 4)
 
 
 @eye.sample

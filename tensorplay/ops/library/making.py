@@ -18,7 +18,7 @@ from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
-from tensorplay.ops.library.creation import empty, full
+from tensorplay.ops.library.creation import empty, evenly_spaced, full, spaced_shape
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size
 from tensorplay.ops.values import Index, Value
@@ -27,40 +27,35 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 
-def _steps(steps: int) -> int:
-    if steps < 0:
-        raise ArgumentValueError(
-            f"logspace: the number of steps must not be negative, found {steps}"
-        )
-    return steps
-
-
 @pointwise(
-    shape=lambda start, end, steps, *_: (_steps(steps),),
+    shape=lambda start, end, steps, *_: spaced_shape("logspace", start, end, steps),
     result=lambda start, end, steps, base, dtype, *_: dtype or dtypes.get_default_dtype(),
     factory=True, not_differentiable="it makes a tensor from nothing",
 )  # fmt: skip
 def logspace(
-    start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: DType | None = None,
+    start: Value | Number, end: Value | Number, steps: int, base: float = 10.0, *, dtype: DType | None = None,
     device: Device | None = None, index: Index,
 ) -> Value:  # fmt: skip
     """`base ** x` for `steps` numbers x from `start` to `end`, both included, evenly spaced.
 
     Computed in float64 and rounded once; integer dtypes drop what comes after the
-    point, of `start` and `end` and of the results.
+    point, of `start` and `end` and of the results. `start` and `end` may be 0-d tensors, through
+    which no gradient flows.
 
     >>> import tensorplay as tp
     >>> tp.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    place = ops.to_dtype(index[0], dtypes.float64)
-    if dtype is not None and dtype.is_integral:
-        start, end = int(start.real), int(end.real)
-    if steps == 1:
-        return ops.pow(base, place * 0 + start)
-    step = (end - start) / (steps - 1)
-    first, last = place * step + start, (place - (steps - 1)) * step + end
-    return ops.pow(base, ops.where(ops.lt(index[0], steps // 2), first, last))
+    whole = dtype is not None and dtype.is_integral
+    first, last = (_exponent(each, whole) for each in (start, end))
+    return ops.pow(base, evenly_spaced(first, last, steps, index[0]))
+
+
+def _exponent(number: Value | Number, whole: bool) -> Value | Number:
+    if not isinstance(number, Value):
+        return int(number.real) if whole else number
+    wide = ops.to_dtype(number, dtypes.float64)
+    return ops.trunc(wide) if whole else wide
 
 
 @composite(factory=True)
@@ -150,6 +145,8 @@ def _() -> Iterator[Sample]:
     yield sample(0, 2, 5)
     yield sample(-1.5, 1.0, 4, 2.0, dtype=dtypes.float64)
     yield sample(1, 3, 1)
+    yield sample(Arg(()), 2.0, 4)
+    yield sample(0, Arg((), low=1.0, high=3.0), 4, dtype=dtypes.int64)
     yield bad(ArgumentValueError, "negative", 0, 1, -1)
 
 

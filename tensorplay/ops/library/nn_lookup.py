@@ -17,6 +17,7 @@ from tensorplay.core.dtypes import int32, int64
 from tensorplay.core.errors import (
     ArgumentError,
     ArgumentValueError,
+    DataNeededError,
     DTypeError,
     IndexRangeError,
     ShapeError,
@@ -325,6 +326,11 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes == -1:
         if input.numel() == 0:
             raise ArgumentValueError("one_hot: without classes, num_classes must be given")
+        if input.array is None:
+            raise DataNeededError(
+                "one_hot: how many classes there are depends on data, which a recorded tensor does not have; "
+                "pass num_classes"
+            )
         num_classes = int(input.max().item()) + 1
     elif num_classes < 0 or (num_classes == 0 and input.numel() != 0):
         raise ArgumentValueError(f"one_hot: num_classes is above 0, or -1, got {num_classes}")

@@ -19,6 +19,7 @@ from tensorplay.core.dtypes import Number, int32, int64
 from tensorplay.core.errors import (
     ArgumentError,
     ArgumentValueError,
+    DataNeededError,
     DimensionError,
     DTypeError,
     ShapeError,
@@ -282,6 +283,11 @@ def _repeated(flat: Tensor, repeats: Tensor, place: int, output_size: int | None
         )
     each = repeats.expand((size,))
     total = output_size
+    if total is None and repeats.array is None:
+        raise DataNeededError(
+            "repeat_interleave: the size of the result depends on data, which a recorded tensor does not have; "
+            "pass output_size=, the sum of the repeats"
+        )
     if total is None:
         if (each < 0).any().item():
             raise ArgumentValueError("repeat_interleave: repeats must not be negative")
