@@ -23,7 +23,10 @@ from tensorplay.queries import can_cast as can_cast
 from tensorplay.queries import einsum as einsum
 from tensorplay.queries import equal as equal
 from tensorplay.queries import is_complex as is_complex
+from tensorplay.queries import is_conj as is_conj
 from tensorplay.queries import is_floating_point as is_floating_point
+from tensorplay.queries import is_inference as is_inference
+from tensorplay.queries import is_neg as is_neg
 from tensorplay.queries import is_nonzero as is_nonzero
 from tensorplay.queries import is_same_size as is_same_size
 from tensorplay.queries import is_signed as is_signed
@@ -534,6 +537,12 @@ def eye(
     device: Device | str | None = ...,
     requires_grad: _bool = ...,
 ) -> Tensor: ...
+def fake_quantize_per_channel_affine(
+    input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int
+) -> Tensor: ...
+def fake_quantize_per_tensor_affine(
+    input: Tensor, scale: _Operand, zero_point: _Operand, quant_min: _int, quant_max: _int
+) -> Tensor: ...
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ...) -> Tensor: ...
 def feature_alpha_dropout_(input: Tensor, p: _float = ..., training: _bool = ...) -> Tensor: ...
 def fill(input: Tensor, value: _Operand) -> Tensor: ...
@@ -643,6 +652,13 @@ def hardswish(input: Tensor) -> Tensor: ...
 def hardswish_(input: Tensor) -> Tensor: ...
 def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor: ...
 def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor: ...
+def hash_tensor(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = ...,
+    *,
+    keepdim: _bool = ...,
+    mode: _int = ...,
+) -> Tensor: ...
 def heaviside(input: Tensor, values: Tensor) -> Tensor: ...
 def heaviside_(input: Tensor, values: Tensor) -> Tensor: ...
 def hinge_embedding_loss(
@@ -795,8 +811,8 @@ def lgamma(input: Tensor) -> Tensor: ...
 def lgamma_(input: Tensor) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor: ...
 def linspace(
-    start: _Number,
-    end: _Number,
+    start: _Operand,
+    end: _Operand,
     steps: _int,
     *,
     dtype: DType | type | None = ...,
@@ -831,8 +847,8 @@ def logit(input: Tensor, eps: _float | None = ...) -> Tensor: ...
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor: ...
 def logsigmoid(input: Tensor) -> Tensor: ...
 def logspace(
-    start: _Number,
-    end: _Number,
+    start: _Operand,
+    end: _Operand,
     steps: _int,
     base: _float = ...,
     *,
@@ -1702,6 +1718,8 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "fill",
@@ -1759,6 +1777,7 @@ __all__ = [
     "hardswish_",
     "hardtanh",
     "hardtanh_",
+    "hash_tensor",
     "heaviside",
     "heaviside_",
     "hinge_embedding_loss",
@@ -1793,7 +1812,10 @@ __all__ = [
     "interpolate",
     "inverse",
     "is_complex",
+    "is_conj",
     "is_floating_point",
+    "is_inference",
+    "is_neg",
     "is_nonzero",
     "is_same_size",
     "is_signed",
