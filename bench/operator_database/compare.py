@@ -6,6 +6,7 @@ Two programs that round differently are both right.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -133,13 +134,17 @@ def distribution(
     theirs: Any,
     *,
     uninitialized: bool = False,
+    by_channel: bool = False,
 ) -> str | None:
-    """Why random results differ in kind: structure, shape, dtype, and, of many elements, mean and spread."""
+    """Why random results differ in kind: structure, shape, dtype, and, of many elements, mean and spread.
+
+    With `by_channel`, elements that share their first two indices share one draw.
+    """
     if isinstance(theirs, (tuple, list)):
         if not isinstance(ours, (tuple, list)) or len(ours) != len(theirs):
             return "structure: another number of results"
         found = [
-            distribution(a, b, uninitialized=uninitialized)
+            distribution(a, b, uninitialized=uninitialized, by_channel=by_channel)
             for a, b in zip(ours, theirs, strict=True)
         ]
         return next((each for each in found if each is not None), None)
@@ -151,7 +156,9 @@ def distribution(
         return f"shape: {tuple(theirs.shape)}, ours {tuple(ours.shape)}"
     if ours.dtype != theirs.dtype:
         return f"dtype: {theirs.dtype}, ours {ours.dtype}"
-    return _spread(ours, theirs) if theirs.numel() >= FEWEST and not uninitialized else None
+    if theirs.numel() < FEWEST or uninitialized:
+        return None
+    return _spread(ours, theirs, math.prod(theirs.shape[:2]) if by_channel else theirs.numel())
 
 
 def same_up_to_ties(ours: Any, theirs: Any, input: Any) -> bool:
@@ -192,17 +199,17 @@ FEWEST = 200
 """Elements from which on distributions are compared."""
 
 
-def _spread(ours: torch.Tensor, theirs: torch.Tensor) -> str | None:
-    """The two-sample test of Kolmogorov and Smirnov, at a level of about 1e-6."""
+def _spread(ours: torch.Tensor, theirs: torch.Tensor, draws: int) -> str | None:
+    """The two-sample test of Kolmogorov and Smirnov, at a level of about 1e-6, for independent draws."""
     a, b = (each.detach().flatten().to(torch.float64).sort().values for each in (ours, theirs))
     points = torch.cat([a, b])
     count = a.numel()
     below_a = torch.searchsorted(a, points, right=True) / count
     below_b = torch.searchsorted(b, points, right=True) / count
     distance = float((below_a - below_b).abs().max())
-    limit = 2.7 * (2 / count) ** 0.5
+    limit = 2.7 * (2 / draws) ** 0.5
     if distance <= limit:
         return None
     return (
-        f"distribution: the distance {distance:.3f} of two samples of {count} is above {limit:.3f}"
+        f"distribution: the distance {distance:.3f} of two samples of {draws} draws is above {limit:.3f}"
     )

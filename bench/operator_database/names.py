@@ -7,6 +7,7 @@ is, with `tensorplay` where its text says `torch`: so its adaptations hold for u
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import tensorplay as tp
 INTERNAL = ("jiterator_", "torch.ops.", "torch._", "sparse.", "_", "to_sparse", "__getitem__ngrad")
 """Names that are no part of PyTorch's public interface on strided tensors: sparse layouts, CUDA's
 run-time kernels, functions behind other functions."""
+CHANNEL_DROPOUTS = ("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "feature_alpha_dropout")
 PUBLIC_DUNDERS = ("__r", "__getitem__")
 
 
@@ -84,6 +86,22 @@ def over_ours(function: types.FunctionType) -> types.FunctionType:
     return found
 
 
+def in_place(function: Any, name: str) -> Callable[..., Any] | None:  # their in-place form
+    """Our counterpart of an entry's in-place form.
+
+    A method or a function by its name, or, as for activations, the entry's function with
+    ``inplace=True``: there it is a lambda of the database, or a `partial`.
+    """
+    if isinstance(function, functools.partial):
+        found = named(name)
+        return None if found is None else functools.partial(found, **function.keywords)
+    if inspect.isfunction(function) and "torch" in function.__code__.co_names:
+        return None if _reaches(function) is None else over_ours(function)
+    written: str = getattr(function, "__name__", "<")
+    written = name + "_" if written.startswith("<") else written
+    return getattr(tp.Tensor, written, None) or getattr(tp, written, None)
+
+
 def _reaches(function: types.FunctionType) -> Any:  # whatever it reaches
     """What the attribute names after `torch` in a lambda lead to."""
     names = function.__code__.co_names
@@ -102,3 +120,8 @@ def draws(info: Any) -> bool:  # an OpInfo
         return True
     function = info.op
     return inspect.isfunction(function) and "wrapper_set_seed" in function.__code__.co_names
+
+
+def draws_by_channel(info: Any) -> bool:  # an OpInfo
+    """Whether all of a channel shares one draw."""
+    return info.name.rpartition(".")[2] in CHANNEL_DROPOUTS

@@ -181,22 +181,19 @@ class Runner:
         self._count("method", call, reason)
 
     def _inplace(self, call: Call, inplace: Any) -> None:  # a method of theirs
-        name = _name_of(inplace, self.info.name + "_")
         args, kwargs = _copies(call.args), _copies(call.sample.kwargs)
         try:
             inplace(*args, **kwargs)
         except Exception:  # refused for this sample (dtypes, overlapping memory)
             return
-        ours = getattr(tp.Tensor, name, None)
+        ours = names.in_place(inplace, self.info.name)
         if ours is None:
-            ours = getattr(tp, name, None)
-        if ours is None:
-            self._count("inplace", call, f"no method {name}")
+            self._count("inplace", call, "no in-place form")
             return
 
         def write(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            found = ours(tensor, *args, **kwargs)
-            return tensor if found is tensor else found
+            ours(tensor, *args, **kwargs)
+            return tensor
 
         self._count("inplace", call, self._attempt(write, call, args[0]))
 
@@ -213,7 +210,12 @@ class Runner:
 
     def _judge(self, found: Any, theirs: Any, call: Call) -> str | None:
         if self.is_random:
-            return compare.distribution(found, theirs, uninitialized="empty" in self.info.name)
+            return compare.distribution(
+                found,
+                theirs,
+                uninitialized="empty" in self.info.name,
+                by_channel=names.draws_by_channel(self.info),
+            )
         tolerance = compare.tolerances(self.info, call.dtype)
         reason = compare.disagreement(found, theirs, tolerance, lambda: self._exact(call))
         process = call.sample.output_process_fn_grad
@@ -268,7 +270,7 @@ class Runner:
             if not outputs or not inputs:
                 return
             twice = self.info.supports_gradgrad and "second" in self.options.stages
-            grads, second, weights = _two_gradients(torch, outputs, inputs, twice=twice)
+            grads, second = _two_gradients(torch, outputs, inputs, twice=twice)
         except Exception:  # no derivative there
             return
         bridge = values.Bridge(gradients=True)
@@ -279,7 +281,7 @@ class Runner:
             if self._judge(values.back(plain), call.result, call) is None and call.has_ties:
                 return
             outputs = self._process(call, plain)
-            found, found_second, _ = _two_gradients(tp, outputs, leaves, twice=False)
+            found, _ = _two_gradients(tp, outputs, leaves, twice=False)
         except Exception as error:
             self._count("backward", call, _short(error))
             if second is not None:
@@ -295,7 +297,7 @@ class Runner:
         if second is None:
             return
         try:
-            _, found_second, _ = _two_gradients(tp, outputs, leaves, twice=True, weights=weights)
+            _, found_second = _two_gradients(tp, outputs, leaves, twice=True)
             nothing = [None] * len(leaves)  # as where no gradient depends on anything
             ours_second = values.back(_filled(found_second or nothing, leaves))
         except Exception as error:
@@ -314,7 +316,7 @@ class Runner:
         inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
         outputs = self._process(call, self._theirs_within(*args, **wide.kwargs))
         twice = self.info.supports_gradgrad and "second" in self.options.stages
-        grads, second, _ = _two_gradients(torch, outputs, inputs, twice=twice, rounded=call.dtype)
+        grads, second = _two_gradients(torch, outputs, inputs, twice=twice, rounded=call.dtype)
         return _filled(grads, inputs), None if second is None else _filled(second, inputs)
 
     def _forward_mode(self, call: Call) -> None:
@@ -483,7 +485,7 @@ class Runner:
                 outputs = self._process(call, self._theirs_within(*call.args, **sample.kwargs))
                 grads = None
                 if inputs and outputs:
-                    grads, _, _ = _two_gradients(torch, outputs, inputs, twice=False)
+                    grads, _ = _two_gradients(torch, outputs, inputs, twice=False)
             except Exception:
                 grads = None
             plans.append((call, inputs, grads))
@@ -499,7 +501,7 @@ class Runner:
             leaves = [bridge.known[id(each)] for each in inputs]
             try:
                 outputs = self._process(call, result)
-                found, _, _ = _two_gradients(tp, outputs, leaves, twice=False)
+                found, _ = _two_gradients(tp, outputs, leaves, twice=False)
                 reason = compare.disagreement(
                     values.back(_filled(found, leaves)),
                     _filled(grads, inputs),
@@ -521,24 +523,27 @@ def _two_gradients(
     inputs: Sequence[Any],
     *,
     twice: bool,
-    weights: Sequence[Any] | None = None,
     rounded: torch.dtype | None = None,
-) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
-    """Gradients for a fixed cotangent, then those of their weighted sum; None where there is none."""
+) -> tuple[list[Any], list[Any] | None]:
+    """Gradients for a fixed cotangent, then those of their weighted sum; None where there is none.
+
+    The weights go by the place of the gradient: one library may know of a gradient that it depends
+    on nothing where the other computes zeros.
+    """
     cotangents = [_random_like(each, 100 + k, rounded) for k, each in enumerate(outputs)]
     grads = library.autograd.grad(
         outputs, inputs, cotangents, create_graph=twice, retain_graph=True, allow_unused=True
     )
     if not twice:
-        return list(grads), None, None
-    live = [each for each in grads if each is not None and each.requires_grad]
+        return list(grads), None
+    live = {k: each for k, each in enumerate(grads) if each is not None and each.requires_grad}
     if not live:
-        return list(grads), None, None
+        return list(grads), None
     second = library.autograd.grad(
-        live, inputs, [_random_like(each, 200 + k, rounded) for k, each in enumerate(live)],
+        list(live.values()), inputs, [_random_like(each, 200 + k, rounded) for k, each in live.items()],
         allow_unused=True, retain_graph=True,
     )  # fmt: skip
-    return list(grads), list(second), weights
+    return list(grads), list(second)
 
 
 def _random_like(tensor: Any, seed: int, rounded: torch.dtype | None = None) -> Any:

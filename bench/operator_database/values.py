@@ -49,6 +49,8 @@ class Bridge:
             return getattr(tp, name, name)
         if isinstance(value, torch.Generator):
             return tp.Generator(value.initial_seed())
+        if isinstance(value, torch.nn.Module):
+            return _module_of(value)
         return value
 
     def _tensor(self, value: torch.Tensor) -> tp.Tensor:
@@ -57,6 +59,17 @@ class Bridge:
             tensor.requires_grad_()
             self.leaves.append((value, tensor))
         return tensor
+
+
+def _module_of(value: torch.nn.Module) -> tp.nn.Module:
+    """Our module of the same class and settings; it has no parameters."""
+    if next(value.parameters(), None) is not None:
+        raise NotImplementedError(f"the module {type(value).__name__} has parameters")
+    made: tp.nn.Module = getattr(tp.nn, type(value).__name__)()
+    for name, setting in vars(value).items():
+        if not name.startswith("_"):
+            setattr(made, name, setting)
+    return made
 
 
 def tensor_of(value: torch.Tensor) -> tp.Tensor:

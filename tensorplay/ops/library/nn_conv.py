@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tensorplay.core.dtypes import int64
+from tensorplay.core.dtypes import float64, int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.convolution import convolution, convolution_input_grad
@@ -51,6 +51,10 @@ def _declare_conv(ndim: int) -> Operator:
     ) -> Tensor:
         images = _batched(name, input, weight, ndim)
         _check_bias(name, bias, weight.shape[0])
+        if bias is not None and bias.dtype is not input.dtype:
+            raise DTypeError(
+                f"{name}: expected a bias of the images' dtype {input.dtype}, got {bias.dtype}"
+            )
         if isinstance(padding, str):
             images, padding = _named_padding(name, images, weight, stride, padding, dilation)
         result = convolution(images, weight, stride, padding, dilation, groups)
@@ -216,6 +220,13 @@ def _conv_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
         yield bad(ShapeError, "expected images of", Arg((*images,)), Arg((1, 1, *kernel)))
         yield bad(
             ShapeError, "bias of shape", Arg((1, 1, *images)), Arg((2, 1, *kernel)), Arg((3,))
+        )
+        yield bad(
+            DTypeError,
+            "bias of the images' dtype",
+            Arg((1, 1, *images)),
+            Arg((2, 1, *kernel)),
+            Arg((2,), float64),
         )
 
     return samples

@@ -80,13 +80,16 @@ def batch_norm(
 
     In training, mean and biased variance are those of the batch, and the running statistics are
     updated in place: ``running ← (1 − momentum) · running + momentum · statistic``, with the unbiased
-    variance. Otherwise the running statistics are used. ``momentum`` is a number or a 0-d tensor.
+    variance. Otherwise the running statistics are used. ``momentum`` is a number or a 0-d tensor. The
+    input is ``(N, C, *)``, or of shape (0,), of which nothing is left to do.
 
     >>> import tensorplay as tp
     >>> tp.nn.functional.batch_norm(tp.tensor([[1.0, 10.0], [3.0, 20.0]]), None, None, training=True)
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
+    if tuple(input.shape) == (0,):
+        return input.clone()
     if input.ndim < 2:
         raise ShapeError(f"batch_norm: expected (N, C, *), got shape {tuple(input.shape)}")
     check_channels(
@@ -155,6 +158,8 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4, 5)), Arg((3,)), positive, Arg((3,)), Arg((3,)))
     yield sample(Arg((6, 3)), None, None, Arg((3,)), Arg((3,)), True)
     yield sample(Arg((2, 3, 4)), Arg((3,)), positive)
+    yield sample(Arg((0,)), None, None, None, None, True)
+    yield bad(ShapeError, "expected .N, C", Arg((3,)), None, None, None, None, True)
     yield bad(ShapeError, "running_mean", Arg((2, 3)), None, None)
     yield bad(ShapeError, "more than one value", Arg((1, 3)), None, None, None, None, True)
     yield bad(ShapeError, "running_var has shape", Arg((2, 3)), Arg((3,)), Arg((4,)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tensorplay.core.dtypes import int64
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.ops.declare import composite
 from tensorplay.ops.library.nn_norm import check_channels
@@ -159,7 +160,8 @@ def local_response_norm(
 ) -> Tensor:
     """``x / (k + alpha · s)^beta``, s the mean of x² over ``size`` neighbouring channels.
 
-    Beyond the channels there are zeros, which the mean counts (Krizhevsky et al. 2012).
+    Beyond the channels there are zeros, which the mean counts (Krizhevsky et al. 2012). Of integers the
+    mean is truncated, as `avg_pool1d` does, and the result is of the default dtype.
 
     >>> import tensorplay as tp
     >>> tp.nn.functional.local_response_norm(tp.ones(1, 3, 1), 2, alpha=1.0)
@@ -176,8 +178,10 @@ def local_response_norm(
     x = widen(input)
     last = (0, 0) * (input.ndim - 2)
     padded = tp.pad(x * x, (*last, size // 2, (size - 1) // 2))
-    mean = padded.unfold(1, size, 1).mean(-1)
-    return (x / (mean * alpha + k) ** beta).to(input.dtype)
+    squares = padded.unfold(1, size, 1)
+    if input.dtype.kind != "f":
+        return x / (squares.sum(-1) // size * alpha + k) ** beta
+    return (x / (squares.mean(-1) * alpha + k) ** beta).to(input.dtype)
 
 
 @local_response_norm.sample
@@ -185,5 +189,6 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((2, 5, 3)), 3, 0.5, 0.75, 1.5)
     yield sample(Arg((2, 3, 2, 2), layout="transposed"), 4)
     yield sample(Arg((0, 3, 2)), 2)
+    yield sample(Arg((2, 5, 3), int64, -9, 9), 3, 0.5)
     yield bad(ShapeError, "expected .N, C", Arg((2, 3)), 2)
     yield bad(ArgumentValueError, "at least 1", Arg((2, 3, 4)), 0)

@@ -187,7 +187,7 @@ def mean_of_windows(
         else divisor_override
     )
     if input.dtype.kind == "i":
-        return total.sign() * (total.abs() // divisor)
+        return tp.div(total, divisor, rounding_mode="trunc")
     return (total / divisor).to(input.dtype)
 
 
@@ -356,6 +356,7 @@ def _average_samples(ndim: int) -> Callable[[], Iterator[Sample]]:
         yield sample(Arg((1, 1, *images), int64, -9, 9), 2, 1, 1)
         if ndim > 1:
             yield sample(Arg((1, 1, *images)), 2, divisor_override=3)
+            yield sample(Arg((1, 1, *images), int64, -9, 9), 2, divisor_override=-2)
             yield bad(ArgumentValueError, "divisor", Arg((1, 1, *images)), 2, divisor_override=0)
         yield bad(DTypeError, "floating", Arg((1, 1, *images), int32), 2)
 
