@@ -210,6 +210,4 @@ def _spread(ours: torch.Tensor, theirs: torch.Tensor, draws: int) -> str | None:
     limit = 2.7 * (2 / draws) ** 0.5
     if distance <= limit:
         return None
-    return (
-        f"distribution: the distance {distance:.3f} of two samples of {draws} draws is above {limit:.3f}"
-    )
+    return f"distribution: the distance {distance:.3f} of two samples of {draws} draws is above {limit:.3f}"

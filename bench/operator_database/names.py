@@ -19,7 +19,13 @@ import tensorplay as tp
 INTERNAL = ("jiterator_", "torch.ops.", "torch._", "sparse.", "_", "to_sparse", "__getitem__ngrad")
 """Names that are no part of PyTorch's public interface on strided tensors: sparse layouts, CUDA's
 run-time kernels, functions behind other functions."""
-CHANNEL_DROPOUTS = ("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "feature_alpha_dropout")
+CHANNEL_DROPOUTS = (
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_dropout",
+    "feature_alpha_dropout",
+)
 PUBLIC_DUNDERS = ("__r", "__getitem__")
 
 

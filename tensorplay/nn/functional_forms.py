@@ -11,13 +11,15 @@ tensor([0., 2.])
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tensorplay import functions
 from tensorplay.core.errors import ArgumentValueError, ShapeError
+from tensorplay.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tensorplay.core.dtypes import DType
     from tensorplay.tensor import Tensor
@@ -266,3 +268,104 @@ def triplet_margin_with_distance_loss(
             f"{reduction!r}"
         )
     return loss.mean() if reduction == "mean" else loss.sum()
+
+
+# ---- a loss of many classes ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LinearCrossEntropyOptions:
+    """How `linear_cross_entropy` goes through a batch: in chunks, so that only a chunk's logits exist at a time.
+
+    The backward pass computes them again. ``batch_chunk_size`` is the number of rows of a chunk; by
+    default its logits are about as large as its input. PyTorch's other settings choose among its
+    accumulators; chunks here are added in the dtype of the result, and may be differentiated again.
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: Literal["accurate", "balanced", "compact", "auto"] = "auto"
+    acc_dtype: DType | None = None
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
+    """See `tensorplay.linear_cross_entropy`; with ``options`` the batch goes through in chunks.
+
+    >>> import tensorplay as tp
+    >>> x, classes = tp.ones(5, 2), tp.tensor([0, 1, 2, 3, 0])
+    >>> options = tp.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+    >>> tp.nn.functional.linear_cross_entropy(x, tp.zeros(4, 2), classes, options=options)
+    tensor(1.3863)
+    """
+
+    def rows(x: Tensor, y: Tensor, reduction: str) -> Tensor:
+        return functions.linear_cross_entropy(
+            x, linear_weight, y, linear_bias=linear_bias, weight=weight, reduction=reduction,
+            ignore_index=ignore_index, label_smoothing=label_smoothing,
+        )  # fmt: skip
+
+    if options is None or input.ndim != 2 or input.shape[0] == 0:
+        return rows(input, target, reduction)
+    size = options.batch_chunk_size
+    if size is None:
+        size = max(input.numel() // max(linear_weight.numel() // linear_weight.shape[-1], 1), 1)
+    if size < 1:
+        raise ArgumentValueError(f"linear_cross_entropy: batch_chunk_size is above 0, got {size}")
+    kind = "none" if reduction == "none" else "sum"
+    chunks = zip(input.split(size), target.split(size), strict=True)
+    found = [checkpoint(rows, x, y, kind, use_reentrant=False) for x, y in chunks]
+    if reduction == "none":
+        return functions.cat(found)
+    total = functions.stack(found).sum()
+    if reduction == "sum":
+        return total
+    if target.dtype.kind == "f":
+        return total / (target.numel() // target.shape[1])
+    counted = target != (-100 if ignore_index is None else ignore_index)
+    if weight is None:
+        return total / counted.sum()
+    return total / functions.where(counted, weight[functions.where(counted, target, 0)], 0.0).sum()
+
+
+# ---- older names of `interpolate` ----------------------------------------------------------------
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` by its older name."""
+    return functions.interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` by nearest elements."""
+    return functions.interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` bilinearly, with the outermost elements mapped to each other."""
+    return functions.interpolate(input, size, scale_factor, "bilinear", True)

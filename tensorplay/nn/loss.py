@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from tensorplay.nn import functional
+from tensorplay.nn.functional_losses import reduction_of
 from tensorplay.nn.module import Module
 
 if TYPE_CHECKING:
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
 
 
 class Loss(Module):
-    """A loss that reduces what it finds for each element or row."""
+    """A loss that reduces what it finds for each element or row.
 
-    def __init__(self, reduction: Reduction | Literal["batchmean"] = "mean") -> None:
+    ``size_average`` and ``reduce`` are older names of ``reduction``.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction | Literal["batchmean"] = "mean",
+    ) -> None:
         super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = reduction_of(type(self).__name__, size_average, reduce)
         self.reduction = reduction
 
 
@@ -44,8 +55,14 @@ class L1Loss(Loss):
 class SmoothL1Loss(Loss):
     """``d² / (2·beta)`` where ``d = |input − target| < beta``, else ``d − beta / 2``."""
 
-    def __init__(self, reduction: Reduction = "mean", beta: float = 1.0) -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -57,7 +74,7 @@ class HuberLoss(Loss):
     """``d² / 2`` where ``d = |input − target| ≤ delta``, else ``delta · (d − delta / 2)``."""
 
     def __init__(self, reduction: Reduction = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -69,9 +86,13 @@ class KLDivLoss(Loss):
     """``target · (log(target) − input)``; ``reduction`` may be ``"batchmean"`` too."""
 
     def __init__(
-        self, reduction: Reduction | Literal["batchmean"] = "mean", log_target: bool = False
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction | Literal["batchmean"] = "mean",
+        log_target: bool = False,
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -88,10 +109,12 @@ class PoissonNLLLoss(Loss):
         self,
         log_input: bool = True,
         full: bool = False,
+        size_average: bool | None = None,
         eps: float = 1e-8,
+        reduce: bool | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.log_input = log_input
         self.full = full
         self.eps = eps
@@ -114,7 +137,7 @@ class GaussianNLLLoss(Loss):
     def __init__(
         self, full: bool = False, eps: float = 1e-6, reduction: Reduction = "mean"
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.full = full
         self.eps = eps
 
@@ -130,8 +153,14 @@ class BCELoss(Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -150,10 +179,12 @@ class BCEWithLogitsLoss(Loss):
     def __init__(
         self,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: Reduction = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
@@ -178,9 +209,14 @@ class NLLLoss(Loss):
     weight: Tensor | None
 
     def __init__(
-        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: Reduction = "mean"
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
 
@@ -203,11 +239,13 @@ class CrossEntropyLoss(Loss):
     def __init__(
         self,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: Reduction = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing

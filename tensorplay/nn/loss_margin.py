@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 class MarginRankingLoss(Loss):
     """``max(0, −target · (input1 − input2) + margin)``."""
 
-    def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -39,8 +45,14 @@ class MarginRankingLoss(Loss):
 class HingeEmbeddingLoss(Loss):
     """``input`` for targets 1, ``max(0, margin − input)`` for targets −1."""
 
-    def __init__(self, margin: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -53,8 +65,14 @@ class HingeEmbeddingLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """``1 − cos`` for targets 1, ``max(0, cos − margin)`` for targets −1."""
 
-    def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -74,9 +92,11 @@ class MultiMarginLoss(Loss):
         p: int = 1,
         margin: float = 1.0,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.p = p
         self.margin = margin
         self.register_buffer("weight", weight)
@@ -106,8 +126,14 @@ class MultiLabelSoftMarginLoss(Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -126,9 +152,11 @@ class TripletMarginLoss(Loss):
         p: float = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -159,7 +187,7 @@ class TripletMarginWithDistanceLoss(Loss):
         swap: bool = False,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.distance_function = distance_function or PairwiseDistance()
         self.margin = margin
         self.swap = swap
@@ -183,7 +211,7 @@ class CTCLoss(Loss):
     def __init__(
         self, blank: int = 0, reduction: Reduction = "mean", zero_infinity: bool = False
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
 

@@ -32,7 +32,7 @@ def grid_sample(
     A place is ``(x, y)`` (or ``(x, y, z)``), -1 and 1 being the centers of the outermost elements
     (``align_corners``) or the edges of the images. ``mode``: ``"bilinear"``, ``"nearest"`` (halves to even) or, in two
     dimensions, ``"bicubic"``. Outside, ``padding_mode`` gives ``"zeros"``, the ``"border"``, or its ``"reflection"``.
-    NaN stands for -1. Both have one floating dtype. Result ``(N, C, h, w)``.
+    On the border itself, places have the gradient 0. NaN stands for -1. Both have one floating dtype. Result ``(N, C, h, w)``.
 
     >>> x = tp.arange(4.0).reshape(1, 1, 2, 2)
     >>> tp.nn.functional.grid_sample(x, tp.zeros(1, 1, 1, 2), align_corners=True).item()
@@ -108,7 +108,9 @@ def _inside(place: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
         turns = (away / span).floor()
         rest = away - turns * span
         place = tp.where(tp.remainder(turns, 2.0) == 0, rest, span - rest) + low
-    return place.clamp(0, n - 1)
+    clamped = place.clamp(0, n - 1)
+    # on the border itself the derivative is that of the outside
+    return tp.where((place > 0) & (place < n - 1), place, clamped.detach())
 
 
 def _read(x: Tensor, at: list[Tensor], padding_mode: str) -> Tensor:

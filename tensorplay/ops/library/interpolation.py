@@ -179,15 +179,27 @@ def _blended(
 
 
 def cubic_weights(t: Tensor) -> list[Tensor]:
-    """Keys' weights of the four neighbours of a place, `t` behind the second."""
-    return [_cubic(1 + t, CUBIC), _cubic(t, CUBIC), _cubic(1 - t, CUBIC), _cubic(2 - t, CUBIC)]
+    """Keys' weights of the four neighbours of a place, `t` in [0, 1) behind the second.
+
+    Each has one piece of the cubic, so that at the neighbours themselves second derivatives are those
+    from the right.
+    """
+    return [_far(1 + t, CUBIC), _near(t, CUBIC), _near(1 - t, CUBIC), _far(2 - t, CUBIC)]
 
 
 def _cubic(x: Tensor, a: float) -> Tensor:
     """Keys' piecewise cubic for distances from 0 to 2; zero beyond."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((x - 5) * x + 8) * x * a - 4 * a
-    return tp.where(x <= 1, near, tp.where(x < 2, far, 0.0))
+    return tp.where(x <= 1, _near(x, a), tp.where(x < 2, _far(x, a), 0.0))
+
+
+def _near(x: Tensor, a: float) -> Tensor:
+    """Keys' cubic for distances up to 1."""
+    return ((a + 2) * x - (a + 3)) * x * x + 1
+
+
+def _far(x: Tensor, a: float) -> Tensor:
+    """Keys' cubic for distances from 1 to 2."""
+    return ((x - 5) * x + 8) * x * a - 4 * a
 
 
 def _filtered(

@@ -26,7 +26,8 @@ _SELU_MINIMUM = -1.7580993408473766
 """The limit of selu at −∞, ``−scale · alpha``."""
 
 
-def _check_probability(name: str, p: float) -> None:
+def check_probability(name: str, p: float) -> None:
+    """Refuse what is no probability."""
     if not 0.0 <= p <= 1.0:
         raise ArgumentValueError(f"{name}: the probability lies in [0, 1], got {p}")
 
@@ -53,7 +54,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> sorted(set(y.tolist()))
     [0.0, 1.25]
     """
-    _check_probability("dropout", p)
+    check_probability("dropout", p)
     return _dropped(input, p, input.shape) if training else input
 
 
@@ -75,7 +76,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> tp.nn.functional.dropout1d(tp.ones(2, 3, 4), 0.5).shape
     (2, 3, 4)
     """
-    _check_probability("dropout1d", p)
+    check_probability("dropout1d", p)
     shape = _channels("dropout1d", input, 1)
     return _dropped(input, p, shape) if training else input
 
@@ -90,7 +91,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> tp.nn.functional.dropout2d(tp.ones(2, 3, 4, 4), 0.5).shape
     (2, 3, 4, 4)
     """
-    _check_probability("dropout2d", p)
+    check_probability("dropout2d", p)
     shape = _channels("dropout2d", input, 1 if input.ndim == 3 else 2)
     return _dropped(input, p, shape) if training else input
 
@@ -103,7 +104,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> tp.nn.functional.dropout3d(tp.ones(2, 3, 2, 4, 4), 0.5).shape
     (2, 3, 2, 4, 4)
     """
-    _check_probability("dropout3d", p)
+    check_probability("dropout3d", p)
     shape = _channels("dropout3d", input, 3)
     return _dropped(input, p, shape) if training else input
 
@@ -130,7 +131,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
     >>> tp.nn.functional.alpha_dropout(tp.tensor([1.0, 2.0]), 0.5, training=False)
     tensor([1., 2.])
     """
-    _check_probability("alpha_dropout", p)
+    check_probability("alpha_dropout", p)
     return _saturated(input, p, input.shape) if training else input
 
 
@@ -142,7 +143,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False)
     >>> tp.nn.functional.feature_alpha_dropout(tp.tensor([[1.0, 2.0]]), 0.5, training=False)
     tensor([[1., 2.]])
     """
-    _check_probability("feature_alpha_dropout", p)
+    check_probability("feature_alpha_dropout", p)
     if not training:
         return input
     if input.ndim < 2:

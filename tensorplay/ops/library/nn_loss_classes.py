@@ -181,3 +181,73 @@ def _() -> Iterator[Sample]:
     yield sample(Arg((3,)), Arg((), int64, values=[2]))
     yield bad(ArgumentValueError, "label_smoothing", Arg((4, 3)), classes, label_smoothing=2.0)
     yield bad(ShapeError, "needs a target", Arg((4, 3)), Arg((3,), int64, 0, 3))
+
+
+@composite()
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """`cross_entropy` of ``input @ linear_weight.T + linear_bias``.
+
+    ``input`` is ``(N, in)`` or ``(in)``, ``linear_weight`` ``(C, *, in)``, ``linear_bias`` ``(C, *)``; targets are classes
+    ``(N, *)`` or their probabilities ``(N, C, *)``, for which there is no ``ignore_index`` (-100 for classes).
+
+    >>> x, weight = tp.tensor([[1.0, 0.0]]), tp.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> tp.nn.functional.linear_cross_entropy(x, weight, tp.tensor([0]))
+    tensor(0.1269)
+    """
+    if input.ndim not in {1, 2} or linear_weight.ndim < 2:
+        raise ShapeError(
+            "linear_cross_entropy: expected an input (N, in) or (in) and a weight (C, *, in), got shapes "
+            f"{tuple(input.shape)} and {tuple(linear_weight.shape)}"
+        )
+    if linear_weight.ndim > 2 and input.ndim == 1:
+        raise ShapeError(
+            f"linear_cross_entropy: a weight of shape {tuple(linear_weight.shape)} needs an input (N, in), "
+            f"got shape {tuple(input.shape)}"
+        )
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise ShapeError(
+            f"linear_cross_entropy: the input has {input.shape[-1]} features, the weight "
+            f"{linear_weight.shape[-1]}"
+        )
+    if target.dtype.kind == "f" and ignore_index is not None:
+        raise ArgumentValueError(
+            "linear_cross_entropy: ignore_index is of classes, the target holds probabilities"
+        )
+    logits = tp.linear(
+        input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten()
+    )
+    if linear_weight.ndim > 2:
+        logits = logits.unflatten(-1, linear_weight.shape[:-1])
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, ignored, reduction, label_smoothing)
+
+
+@linear_cross_entropy.sample
+def _() -> Iterator[Sample]:
+    classes, weights = Arg((4,), int64, 0, 3), Arg((3,), low=0.5)
+    yield sample(Arg((4, 5)), Arg((3, 5)), classes, linear_bias=Arg((3,)))
+    yield sample(Arg((4, 5)), Arg((3, 2, 5)), Arg((4, 2), int64, 0, 3), weight=weights)
+    yield sample(Arg((4, 5)), Arg((3, 5)), Arg((4, 3), low=0.0, high=1.0), label_smoothing=0.1)
+    yield sample(Arg((5,)), Arg((3, 5)), Arg((), int64, values=[2]), reduction="sum")
+    yield sample(Arg((4, 5)), Arg((3, 5)), classes, ignore_index=1, reduction="none")
+    yield bad(ShapeError, "features", Arg((4, 5)), Arg((3, 4)), classes)
+    yield bad(ShapeError, "needs an input", Arg((5,)), Arg((3, 2, 5)), classes)
+    yield bad(ShapeError, "expected an input", Arg((2, 4, 5)), Arg((3, 5)), classes)
+    yield bad(
+        ArgumentValueError,
+        "ignore_index",
+        Arg((4, 5)),
+        Arg((3, 5)),
+        Arg((4, 3), low=0.0, high=1.0),
+        ignore_index=1,
+    )
