@@ -105,8 +105,7 @@ def set_printoptions(
 def tensor_text(tensor: Tensor) -> str:
     """The text of `repr(tensor)`."""
     with dispatch.without_modes(), dispatch.set_grad_enabled(False):
-        name = "Parameter containing:\n" if type(tensor).__name__ == "Parameter" else ""
-        return name + _body(tensor)
+        return _body(tensor)
 
 
 def _body(tensor: Tensor) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,6 +52,9 @@ class Bridge:
             return tp.Generator(value.initial_seed())
         if isinstance(value, torch.nn.Module):
             return _module_of(value)
+        if dataclasses.is_dataclass(value) and hasattr(tp.nn, type(value).__name__):
+            settings = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+            return getattr(tp.nn, type(value).__name__)(**self(settings))
         return value
 
     def _tensor(self, value: torch.Tensor) -> tp.Tensor:

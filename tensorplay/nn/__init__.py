@@ -11,6 +11,7 @@ from __future__ import annotations
 from tensorplay.nn import (
     functional,
     init,
+    parameter,
     utils,
 )
 from tensorplay.nn.activation import (
@@ -78,6 +79,24 @@ from tensorplay.nn.dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
+from tensorplay.nn.functional_forms import (
+    LinearCrossEntropyOptions,
+)
+from tensorplay.nn.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from tensorplay.nn.linear import (
     Bilinear,
     Identity,
@@ -96,6 +115,10 @@ from tensorplay.nn.loss import (
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
+)
+from tensorplay.nn.loss_many_classes import (
+    AdaptiveLogSoftmaxWithLoss,
+    LinearCrossEntropyLoss,
 )
 from tensorplay.nn.loss_margin import (
     CosineEmbeddingLoss,
@@ -138,7 +161,10 @@ from tensorplay.nn.padding import (
     ZeroPad3d,
 )
 from tensorplay.nn.parameter import (
+    Buffer,
     Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
 )
 from tensorplay.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -150,6 +176,8 @@ from tensorplay.nn.pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
     LPPool1d,
     LPPool2d,
     LPPool3d,
@@ -210,6 +238,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -223,6 +252,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "Buffer",
     "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
@@ -249,6 +279,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -270,8 +302,23 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -337,6 +384,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -345,5 +394,6 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "parameter",
     "utils",
 ]

@@ -33,6 +33,8 @@ class ChannelNorm(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
     ranks: tuple[int, ...] = ()
+    has_single_samples: bool = False
+    """Whether the least of the ranks is that of a sample without a batch."""
 
     def __init__(
         self,
@@ -147,6 +149,8 @@ class _InstanceNorm(ChannelNorm):
     By its own mean and variance; with ``track_running_stats`` the running statistics follow in
     training and are used in evaluation. The batch dimension may be left out.
     """
+
+    has_single_samples = True
 
     def __init__(
         self,

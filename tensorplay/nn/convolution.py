@@ -33,7 +33,7 @@ def one_each(value: Each, ndim: int) -> tuple[int, ...]:
     return (value,) * ndim if isinstance(value, int) else tuple(value)
 
 
-class _ConvNd(Module):
+class ConvNd(Module):
     """What convolutions have in common: ``weight``, ``bias`` and settings."""
 
     weight: Parameter
@@ -79,14 +79,17 @@ class _ConvNd(Module):
             raise ArgumentValueError(f"padding is 'same', 'valid' or numbers, not {padding!r}")
         if padding == "same" and any(step != 1 for step in self.stride):
             raise ArgumentValueError(f"padding='same' needs stride 1, got {self.stride}")
-        first, second = in_channels, out_channels
-        if not self.transposed:
-            first, second = second, first
-        shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, dtype=dtype, device=device))
+        self.weight = Parameter(empty(self.weight_shape(), dtype=dtype, device=device))
         shift = Parameter(empty((out_channels,), dtype=dtype, device=device)) if bias else None
         self.register_parameter("bias", shift)
         self.reset_parameters()
+
+    def weight_shape(self) -> tuple[int, ...]:
+        """``(out_channels, in_channels / groups, *kernel)``, transposed the other way round."""
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew from ``U(−1/√fan_in, 1/√fan_in)``."""
@@ -171,7 +174,7 @@ class _ConvNd(Module):
         return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
-class _Convolution(_ConvNd):
+class _Convolution(ConvNd):
     transposed = False
 
     def __init__(
@@ -228,7 +231,7 @@ class Conv3d(_Convolution):
     ndim = 3
 
 
-class _Transposed(_ConvNd):
+class _Transposed(ConvNd):
     transposed = True
 
     def __init__(

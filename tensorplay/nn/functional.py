@@ -88,6 +88,7 @@ from tensorplay.functions import channel_shuffle as native_channel_shuffle
 from tensorplay.functions import col2im as fold
 from tensorplay.functions import im2col as unfold
 from tensorplay.nn.functional_forms import (
+    LinearCrossEntropyOptions,
     Reduction,
     alpha_dropout,
     celu,
@@ -149,6 +150,7 @@ from tensorplay.nn.heads import (
 )
 
 __all__ = [
+    "LinearCrossEntropyOptions",
     "Reduction",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",

@@ -26,7 +26,7 @@ from tensorplay.core.errors import DTypeError
 from tensorplay.functions import empty_like
 from tensorplay.nn import hooks
 from tensorplay.nn.hooks import Hooked
-from tensorplay.nn.parameter import Parameter, clear_grad
+from tensorplay.nn.parameter import Buffer, Parameter, clear_grad, is_lazy
 from tensorplay.nn.state import IncompatibleKeys, load_state, save_state
 from tensorplay.tensor import Tensor
 
@@ -48,6 +48,7 @@ class Module(Hooked):
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
     _transient_buffers: set[str]
+    _compiled: Callable[..., Any] | None
 
     def __init__(self) -> None:
         """Start with no parameters, in training mode."""
@@ -57,6 +58,7 @@ class Module(Hooked):
             state[name] = {}
         state["_transient_buffers"] = set()
         state["_hooks"] = None
+        state["_compiled"] = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - subclasses say which
         """Compute. Call the module itself instead, so that hooks run."""
@@ -64,9 +66,27 @@ class Module(Hooked):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as forward
         """Run the pre-hooks, `forward` and the hooks."""
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as forward
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return hooks.call(self, self._hooks, args, kwargs)
+
+    def compile(self, **options: Any) -> None:  # noqa: ANN401 - tp.compile's options
+        """Run calls of this module through ``tp.compile(..., **options)`` from now on.
+
+        >>> import tensorplay as tp
+        >>> layer = tp.nn.ReLU()
+        >>> layer.compile()
+        >>> layer(tp.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+        """
+        from tensorplay.compiler.api import compile as compile_function
+
+        self.__dict__["_compiled"] = compile_function(self._call, **options)
 
     # ------------------------------------------------------------------ attributes
 
@@ -75,6 +95,8 @@ class Module(Hooked):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self.register_module(name, value)
+        elif isinstance(value, Buffer) and name not in self._parameters:
+            self.register_buffer(name, value, value.persistent)
         elif name in self._parameters:
             if value is not None:
                 raise TypeError(
@@ -353,12 +375,16 @@ class Module(Hooked):
         with no_grad():
             for module in self.modules():
                 for parameter in module._parameters.values():
-                    if parameter is not None:
+                    if is_lazy(parameter):
+                        parameter.convert(convert(parameter.placeholder))
+                    elif parameter is not None:
                         parameter.assign(convert(parameter.detach()))
                         if parameter.grad is not None:
                             parameter.grad = convert(parameter.grad)
                 for name, buffer in module._buffers.items():
-                    if buffer is not None:
+                    if is_lazy(buffer):
+                        buffer.convert(convert(buffer.placeholder))
+                    elif buffer is not None:
                         module._buffers[name] = convert(buffer)
         return self
 

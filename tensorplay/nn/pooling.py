@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tensorplay.core.errors import ArgumentValueError
 from tensorplay.nn import functional
 from tensorplay.nn.module import Module
 
@@ -191,6 +192,54 @@ class _AdaptiveMaxPool(Module):
     def extra_repr(self) -> str:
         """The size of the output."""
         return f"output_size={self.output_size}"
+
+
+class _FractionalMaxPool(Module):
+    ndim: ClassVar[int]
+    _random_samples: Tensor | None
+
+    def __init__(
+        self,
+        kernel_size: Each,
+        output_size: Each | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if (output_size is None) == (output_ratio is None):
+            raise ArgumentValueError(f"{name}: expected either output_size or output_ratio")
+        self.kernel_size = self._tuple(kernel_size)
+        self.output_size = None if output_size is None else self._tuple(output_size)
+        self.output_ratio = None if output_ratio is None else self._tuple(output_ratio)
+        if self.output_ratio and not all(0.0 < part < 1.0 for part in self.output_ratio):
+            raise ArgumentValueError(f"{name}: output_ratio lies in (0, 1), got {output_ratio}")
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+
+    def _tuple(self, value: Any) -> tuple[Any, ...]:  # noqa: ANN401  # numbers
+        return tuple(value) if isinstance(value, Sequence) else (value,) * self.ndim
+
+    def forward(self, input: Tensor) -> Any:  # noqa: ANN401  # a tensor, or two with indices
+        """Pool each channel over windows drawn anew."""
+        function: Any = getattr(functional, f"fractional_max_pool{self.ndim}d")
+        return function(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+            self._random_samples,
+        )  # fmt: skip
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The largest elements of windows whose starts are drawn, so many or for such a part of ``(N, C, H, W)`` (Graham 2014)."""
+
+    ndim = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The largest elements of windows whose starts are drawn, so many or for such a part of ``(N, C, D, H, W)`` (Graham 2014)."""
+
+    ndim = 3
 
 
 class MaxPool1d(_MaxPool):

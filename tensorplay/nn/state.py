@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorplay.autograd import no_grad
 from tensorplay.core.errors import TensorPlayError
-from tensorplay.nn.parameter import Parameter
+from tensorplay.nn.parameter import Parameter, is_lazy
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def save_state(
                 continue
             tensor = place.registry[place.name]
             if tensor is not None:
-                state[place.path] = tensor if keep_vars else tensor.detach()
+                state[place.path] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
     for owner, start in reversed(owners):
         for hook in _hooks(owner, "state_post"):
             hook(owner, state, start, {})
@@ -126,9 +126,13 @@ def load_state(
 
 
 def _fault(path: str, old: Tensor | None, new: object) -> list[str]:
-    """Say what does not fit."""
+    """Say what does not fit. A parameter without a shape takes any."""
     if not isinstance(new, Tensor):
         return [f"{path} is a {type(new).__name__} in the state, not a tensor."]
+    if is_lazy(old):
+        return []
+    if is_lazy(new):
+        return [f"{path} has no shape in the state: it is of a lazy module that was never called."]
     if old is not None and tuple(old.shape) != tuple(new.shape):
         shapes = f"the shape in the state is {tuple(new.shape)}, in the module {tuple(old.shape)}"
         return [f"size mismatch for {path}: {shapes}."]
@@ -153,8 +157,10 @@ def _take(place: Place, new: Any, assign: bool) -> None:  # noqa: ANN401  # a te
         place.owner.set_extra_state(new)
         return
     old = place.registry[place.name]
-    if old is None:
+    if old is None or is_lazy(new):
         return
+    if is_lazy(old):
+        old.materialize(tuple(new.shape))
     if not assign:
         old.copy_(new)
     elif isinstance(old, Parameter):

@@ -23,7 +23,7 @@ from tensorplay.autograd import enable_grad, no_grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError, TensorPlayError
 from tensorplay.functions import as_tensor, tensor, zeros_like
-from tensorplay.nn.parameter import clear_grad
+from tensorplay.nn.parameter import clear_grad, is_lazy
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class Optimizer:
             )
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Tensor]] = {}
-        self._dtypes: dict[Tensor, DType] = {}
+        self._dtypes: dict[Tensor, DType | None] = {}
+        """The dtype of each parameter; None of one that has no shape yet, and so no state."""
         self.param_groups: list[Group] = []
         self._rule: Rule = type(self).rule
         given: list[Tensor | Group] = [*params]
@@ -140,10 +141,16 @@ class Optimizer:
                     "a parameter stands in two places of the optimizer's groups"
                 )
             self.state[param] = {"step": step}
-            self._dtypes[param] = param.dtype
-            for name in self.slot_names(full):
-                self.state[param][name] = self.new_slot(name, param, full)
+            if is_lazy(param):
+                self._dtypes[param] = None
+            else:
+                self._give_slots(param, full)
         self.param_groups.append(full)
+
+    def _give_slots(self, param: Tensor, group: Group) -> None:
+        self._dtypes[param] = param.dtype
+        for name in self.slot_names(group):
+            self.state[param][name] = self.new_slot(name, param, group)
 
     def check(self, group: Group) -> None:
         """Refuse settings outside their domain."""
@@ -205,7 +212,7 @@ class Optimizer:
         resting: set[int] = set()
         for param in group["params"]:
             if self._dtypes[param] is not param.dtype:
-                self._follow(param)
+                self._follow(param, group)
             counter = id(self.state[param]["step"])
             if param.grad is None:
                 resting.add(counter)
@@ -224,9 +231,14 @@ class Optimizer:
             grads = [param.grad for param in params if param.grad is not None]  # none is, see above
             yield Batch(params, grads, slots, step)
 
-    def _follow(self, param: Tensor) -> None:
-        """Convert the state of a parameter whose dtype was changed (``model.to(dtype)``)."""
+    def _follow(self, param: Tensor, group: Group) -> None:
+        """Convert the state of a parameter whose dtype was changed (``model.to(dtype)``), or make it."""
+        if is_lazy(param):
+            return
         old, self._dtypes[param] = self._dtypes[param], param.dtype
+        if old is None:
+            self._give_slots(param, group)
+            return
         entry = self.state[param]
         for name, value in entry.items():
             if name != "step" and value.dtype is old and (value.ndim or not param.ndim):

@@ -260,7 +260,7 @@ def test_other_losses():
     x, t = normal(3, 4), normal(3, 4)
     args, d = (tp.from_numpy(x), tp.from_numpy(t)), np.abs(x - t)
     np.testing.assert_allclose(to_array(functional.mse_loss(*args)), (d * d).mean())
-    np.testing.assert_allclose(to_array(functional.l1_loss(*args, "sum")), d.sum())
+    np.testing.assert_allclose(to_array(functional.l1_loss(*args, reduction="sum")), d.sum())
     huber = np.where(d < 0.5, d * d, d - 0.25)
     np.testing.assert_allclose(to_array(functional.smooth_l1_loss(*args, beta=0.5)), huber.mean())
     p, y = 1 / (1 + np.exp(-x)), rng.random((3, 4))
@@ -381,3 +381,89 @@ def test_tangents_are_the_transposed_gradients(name, arguments):
     forward = operator.jvp(values, y.detach(), [t])
     (backward,) = tp.autograd.grad(y, x, weights)
     np.testing.assert_allclose((forward * weights).sum().item(), (backward * t).sum().item())
+
+
+# ---- older arguments, and what was found against PyTorch's operator database
+
+
+@pytest.mark.parametrize(
+    ("size_average", "reduce", "reduction"),
+    [(True, None, "mean"), (False, None, "sum"), (None, True, "mean"), (True, False, "none")],
+)
+def test_size_average_and_reduce_are_older_names_of_reduction(size_average, reduce, reduction):
+    x, t = tensor_of([1.0, 3.0]), tensor_of([0.0, 1.0])
+    with pytest.warns(UserWarning, match=f"pass reduction='{reduction}'"):
+        found = functional.mse_loss(x, t, size_average, reduce)
+    right = functional.mse_loss(x, t, reduction=reduction)
+    np.testing.assert_array_equal(to_array(found), to_array(right))
+    with pytest.warns(UserWarning, match="pass reduction="):
+        assert tp.nn.CrossEntropyLoss(None, size_average, -100, reduce).reduction == reduction
+
+
+def test_a_reduction_in_the_place_of_size_average_is_refused():
+    with pytest.raises(TypeError, match="pass reduction= by name"):
+        functional.mse_loss(tp.ones(2), tp.ones(2), "sum")
+
+
+@pytest.mark.parametrize("padding_mode", ["border", "reflection"])
+def test_places_on_the_border_of_an_image_have_no_gradient(padding_mode):
+    images = tensor_of([[[[1.0, 5.0, 7.0]]]])
+    places = tensor_of([[[[-1.0, 0.0], [1.0, 0.0], [-0.5, 0.0]]]]).requires_grad_()
+    found = functional.grid_sample(images, places, padding_mode=padding_mode, align_corners=True)
+    (grad,) = tp.autograd.grad(found.sum(), places)
+    expect(grad[0, 0, :, 0], [0.0, 0.0, 4.0], "float32")
+
+
+def test_cubic_second_derivatives_at_the_elements_are_those_from_the_right():
+    images = tensor_of([[[[0.0, 0.0, 1.0, 0.0, 0.0]]]], "float64")
+
+    def slope(place):
+        where = tensor_of([[[[place, 0.0]]]], "float64").requires_grad_()
+        found = functional.grid_sample(images, where, mode="bicubic", align_corners=True)
+        (first,) = tp.autograd.grad(found.sum(), where, create_graph=True)
+        (second,) = tp.autograd.grad(first[..., 0].sum(), where)
+        return second[..., 0].item()
+
+    for element in (-0.5, 0.0, 0.5):
+        assert abs(slope(element) - slope(element + 1e-9)) < 1e-5
+
+
+def test_quotients_of_integer_pools_are_truncated():
+    images = tensor_of([[[[1, 2], [3, -1]]]], "int64")
+    for divisor, right in ((-2, -2), (2, 2), (3, 1), (-3, -1)):
+        found = functional.avg_pool2d(images, 2, divisor_override=divisor)
+        assert found.item() == right
+
+
+def test_a_bias_of_another_dtype_is_refused():
+    with pytest.raises(TypeError, match="bias of the images' dtype"):
+        functional.conv1d(tp.ones(1, 1, 4), tp.ones(1, 1, 2), tp.ones(1, dtype=tp.float64))
+
+
+def test_fractional_pools_draw_anew():
+    x = tp.arange(400.0).reshape(1, 1, 20, 20)
+    first, second = (functional.fractional_max_pool2d(x, 2, output_ratio=0.6) for _ in range(2))
+    assert first.shape == (1, 1, 12, 12)
+    assert not tp.equal(first, second)
+    largest, places = functional.fractional_max_pool2d(x, 2, 7, return_indices=True)
+    np.testing.assert_array_equal(to_array(largest), to_array(places).astype("float32"))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_linear_cross_entropy_in_chunks_is_that_of_the_batch(reduction, soft):
+    x, weight = tp.randn(7, 3).requires_grad_(), tp.randn(5, 3).requires_grad_()
+    target = tp.softmax(tp.randn(7, 5), 1) if soft else tensor_of([0, 4, 2, 1, 1, 3, 0], "int64")
+    settings = {"weight": tp.rand(5) + 0.5, "reduction": reduction, "label_smoothing": 0.1}
+    if not soft:
+        settings["ignore_index"] = 1
+    options = tp.nn.LinearCrossEntropyOptions(batch_chunk_size=3)
+    plain = functional.linear_cross_entropy(x, weight, target, **settings)
+    chunked = functional.linear_cross_entropy(x, weight, target, **settings, options=options)
+    np.testing.assert_allclose(to_array(chunked), to_array(plain), rtol=1e-5, atol=1e-6)
+    for a, b in zip(
+        tp.autograd.grad(chunked.sum(), (x, weight)),
+        tp.autograd.grad(plain.sum(), (x, weight)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(to_array(a), to_array(b), rtol=1e-4, atol=1e-5)

@@ -151,7 +151,7 @@ def test_losses_are_their_functions():
     w = tensor_of([1.0, 2.0, 0.5])
     pairs = [
         (nn.MSELoss()(x, t), functional.mse_loss(x, t)),
-        (nn.L1Loss("sum")(x, t), functional.l1_loss(x, t, "sum")),
+        (nn.L1Loss(reduction="sum")(x, t), functional.l1_loss(x, t, reduction="sum")),
         (nn.SmoothL1Loss(beta=0.3)(x, t), functional.smooth_l1_loss(x, t, beta=0.3)),
         (nn.BCELoss(w)(t, t), functional.binary_cross_entropy(t, t, w)),
         (

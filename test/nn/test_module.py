@@ -258,3 +258,26 @@ def test_lists_and_dictionaries_register():
     values.append(nn.Parameter(tp.zeros(1)))
     assert [p.item() for p in values] == [1.0, 0.0]
     assert values[-1].item() == 0.0
+
+
+def test_a_buffer_is_registered_when_it_is_assigned():
+    module = nn.Module()
+    module.a, module.b = nn.Buffer(tp.ones(2)), nn.Buffer(tp.ones(3), persistent=False)
+    assert [name for name, _ in module.named_buffers()] == ["a", "b"]
+    assert list(module.state_dict()) == ["a"]
+
+
+def test_a_compiled_module_gives_what_it_gave():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    x = tp.randn(4, 2)
+    right = net(x)
+    net.compile(strict_native=True)
+    assert tp.equal(net(x), right)
+    net(x).sum().backward()
+    assert net[0].weight.grad.shape == (3, 2)
+    net[2].bias.detach().add_(1.0)
+    assert tp.allclose(net(x), right + 1.0)
+
+
+def test_a_parameter_says_once_that_it_is_one():
+    assert repr(nn.Parameter(tp.ones(1))).count("Parameter containing") == 1
