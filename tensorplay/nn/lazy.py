@@ -82,7 +82,7 @@ def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str
     for number in [each for each, hook in waiting.items() if hook.function is _initialize]:
         del waiting[number]
     if module.cls_to_become is not None:
-        module.__class__ = module.cls_to_become
+        module.__class__ = module.cls_to_become  # type: ignore[assignment]  # no longer lazy
 
 
 def _materialize(tensor: Tensor | None, *shape: int) -> None:
@@ -114,7 +114,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params():
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """The last dimension has the features."""
         if not self.has_uninitialized_params():
             self.in_features = self.weight.shape[1]
@@ -139,7 +139,7 @@ class _LazyConvNd(LazyModuleMixin, ConvNd):
         if not self.has_uninitialized_params():
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor, *more: object) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor, *more: object) -> None:
         """The dimension before the spatial ones has the channels."""
         del more
         if not self.has_uninitialized_params():
@@ -270,7 +270,7 @@ class _LazyNorm(LazyModuleMixin, ChannelNorm):
         if not self.has_uninitialized_params():
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """The dimension behind that of the batch has the channels."""
         tensors = (self.weight, self.bias, self.running_mean, self.running_var)
         if not self.has_uninitialized_params():

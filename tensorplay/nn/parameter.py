@@ -102,7 +102,7 @@ class Uninitialized(Tensor):
         """Take memory of a shape, without values, and become an ordinary parameter or buffer."""
         old = self.placeholder
         del self.placeholder
-        self.__class__ = self.becomes
+        self.__class__ = self.becomes  # type: ignore[assignment]  # no longer uninitialized
         _share(self, empty(shape, dtype=dtype or old.dtype, device=device or old.device))
 
     def convert(self, placeholder: Tensor) -> None:
@@ -117,12 +117,12 @@ class Uninitialized(Tensor):
         )
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]  # noqa: ANN401  # there is none
+    def shape(self) -> Any:  # noqa: ANN401  # there is none
         """Refused: there is none."""
         self._refuse()
 
     @property
-    def ndim(self) -> Any:  # type: ignore[override]  # noqa: ANN401  # there is none
+    def ndim(self) -> Any:  # noqa: ANN401  # there is none
         """Refused: there is none."""
         self._refuse()
 
@@ -169,6 +169,7 @@ class UninitializedBuffer(Uninitialized):
     """A buffer whose shape is not known yet; `materialize` makes it a tensor."""
 
     becomes = Buffer
+    persistent: bool
 
     def __new__(
         cls,
