@@ -312,6 +312,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor: ...
 def conj(input: Tensor) -> Tensor: ...
 def conj_physical(input: Tensor) -> Tensor: ...
 def conj_physical_(input: Tensor) -> Tensor: ...
+def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _Number = ...) -> Tensor: ...
 def contiguous(input: Tensor, *, memory_format: object = ...) -> Tensor: ...
 def conv1d(
     input: Tensor,
@@ -340,6 +341,7 @@ def conv3d(
     dilation: _int | Sequence[_int] = ...,
     groups: _int = ...,
 ) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ...) -> Tensor: ...
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -562,6 +564,36 @@ def fmod(input: _Operand, other: _Operand) -> Tensor: ...
 def fmod_(input: _Operand, other: _Operand) -> Tensor: ...
 def frac(input: Tensor) -> Tensor: ...
 def frac_(input: Tensor) -> Tensor: ...
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    output_size: object = ...,
+    output_ratio: object = ...,
+    return_indices: _bool = ...,
+    _random_samples: Tensor | None = ...,
+) -> Any: ...
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    output_size: object = ...,
+    output_ratio: object = ...,
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    output_size: object = ...,
+    output_ratio: object = ...,
+    return_indices: _bool = ...,
+    _random_samples: Tensor | None = ...,
+) -> Any: ...
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    output_size: object = ...,
+    output_ratio: object = ...,
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...
 def frexp(input: Tensor) -> tuple[Tensor, Tensor]: ...
 def full(
     size: _int | Sequence[_int],
@@ -612,6 +644,15 @@ def grid_sample(
     mode: str = ...,
     padding_mode: str = ...,
     align_corners: _bool | None = ...,
+) -> Tensor: ...
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
 ) -> Tensor: ...
 def group_norm(
     input: Tensor,
@@ -810,6 +851,17 @@ def lerp_(input: Tensor, end: Tensor, weight: _Operand) -> Tensor: ...
 def lgamma(input: Tensor) -> Tensor: ...
 def lgamma_(input: Tensor) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor: ...
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = ...,
+    weight: Tensor | None = ...,
+    reduction: str = ...,
+    ignore_index: _int | None = ...,
+    label_smoothing: _float = ...,
+) -> Tensor: ...
 def linspace(
     start: _Operand,
     end: _Operand,
@@ -1052,6 +1104,35 @@ def nansum(
 ) -> Tensor: ...
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor: ...
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor: ...
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]: ...
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float) -> Tensor: ...
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: _int,
+    C: _int,
+    HxW: _int,
+    group: _int,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: _int | Sequence[_int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def ne(input: _Operand, other: _Operand) -> Tensor: ...
 def not_equal(input: _Operand, other: _Operand) -> Tensor: ...
 def ne_(input: _Operand, other: _Operand) -> Tensor: ...
@@ -1633,10 +1714,12 @@ __all__ = [
     "conj",
     "conj_physical",
     "conj_physical_",
+    "constant_pad_nd",
     "contiguous",
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -1741,6 +1824,10 @@ __all__ = [
     "fmod_",
     "frac",
     "frac_",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "frexp",
     "from_dlpack",
     "from_numpy",
@@ -1764,6 +1851,9 @@ __all__ = [
     "greater_equal",
     "greater_equal_",
     "grid_sample",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "group_norm",
     "gt",
     "gt_",
@@ -1851,6 +1941,7 @@ __all__ = [
     "lgamma",
     "lgamma_",
     "linear",
+    "linear_cross_entropy",
     "linspace",
     "local_response_norm",
     "log",
@@ -1938,6 +2029,11 @@ __all__ = [
     "nansum",
     "narrow",
     "narrow_copy",
+    "native_batch_norm",
+    "native_dropout",
+    "native_dropout_backward",
+    "native_group_norm",
+    "native_layer_norm",
     "ne",
     "ne_",
     "neg",
