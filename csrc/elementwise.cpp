@@ -97,6 +97,7 @@ int64_t run_code(void* context, int64_t begin, int64_t end) {
   // A constant fills one block, so that a function of it works on no longer pieces.
   bool all_direct = direct_out && code.steps == 1 && code.constants == 0;
   bool is_fixed[kMaxInputs];
+  const char* filled[kMaxInputs] = {};
   const npy_intp longest = std::min<npy_intp>(kBlock, end - begin);
   for (int k = 0; k < inputs; ++k) {
     cursors[k].start(nest, k + 1, begin);
@@ -122,18 +123,32 @@ int64_t run_code(void* context, int64_t begin, int64_t end) {
   T* slots = blocks + known * kBlock;
   T* result = slots + code.slots * kBlock;
   while (begin < end) {
-    // As long a piece as all operands of a single function have in place, else a block.
+    // As long a piece as all operands of a single function have in place; else a block, which ends with the innermost
+    // dimension where that is long enough, so that most operands need no copy.
     npy_intp run = out.run();
     npy_intp count = all_direct && run >= 64 ? run : kBlock;
+    if (run >= 64) count = std::min(count, run);
     count = std::min<npy_intp>(count, end - begin);
     for (int k = 0; k < inputs; ++k) {
       if (is_fixed[k]) continue;
       Cursor* cursor = &cursors[k];
-      if (cursor->stride() == npy_intp(sizeof(T)) && cursor->run() >= count &&
-          !nest.is_bool[k + 1]) {
+      const bool is_run = cursor->run() >= count && !nest.is_bool[k + 1];
+      if (is_run && cursor->stride() == npy_intp(sizeof(T))) {
         values[k] = cursor->at;
         cursor->advance(count);
+      } else if (is_run && cursor->stride() == 0) {
+        // One number along the run, such as a channel's or a row's: its block serves all pieces of the run.
+        T* block = blocks + k * kBlock;
+        if (filled[k] != cursor->at) {
+          T number;
+          memcpy(&number, cursor->at, sizeof(T));
+          std::fill(block, block + longest, number);
+          filled[k] = cursor->at;
+        }
+        values[k] = block;
+        cursor->advance(count);
       } else {
+        filled[k] = nullptr;
         gather(cursor, blocks + k * kBlock, count);
         values[k] = blocks + k * kBlock;
       }

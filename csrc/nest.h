@@ -76,6 +76,10 @@ void gather(Cursor* cursor, T* block, npy_intp count) {
       for (npy_intp i = 0; i < n; ++i) block[i] = at[i * stride] ? T(1) : T(0);
     } else if (stride == npy_intp(sizeof(T))) {
       memcpy(block, at, size_t(n) * sizeof(T));
+    } else if (stride == 0) {
+      T number;
+      memcpy(&number, at, sizeof(T));
+      std::fill(block, block + n, number);
     } else {
       for (npy_intp i = 0; i < n; ++i) memcpy(block + i, at + i * stride, sizeof(T));
     }

@@ -97,6 +97,20 @@ def test_every_function_is_the_instruction_of_its_name(name):
         assert np.array_equal(np.signbit(found[numbers]), np.signbit(want[numbers]))
 
 
+@pytest.mark.parametrize("size", [1, 5, 64, 65, 511, 700, 3136])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_numbers_of_rows_and_channels(dtype, size):
+    """One number along a run is right for every piece of the run, and for no other run."""
+    x, channel, row, column = arrays(dtype, (3, 4, size), (4, 1), (3, 1, 1), (size,))
+    steps = (("mul", 0, 1), ("add", 4, 2), ("sub", 5, 3))
+    program = _C.ElementProgram(dtype, "ffff", (), steps, False)
+    want = x * channel + row - column
+    assert np.array_equal(program(x, channel, row, column), want)
+    (before,) = arrays(dtype, (3, 4, 2 * size))
+    strided = program(before[..., ::2], channel, row, column)
+    assert np.array_equal(strided, before[..., ::2] * channel + row - column)
+
+
 def test_scratch_blocks_are_used_again():
     """A chain of 200 steps, each of which reads the last and the first."""
     (x,) = arrays(F64, 3000)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.core.dtypes import finfo
 from tensorplay.core.errors import ShapeError
-from tensorplay.ops.declare import composite
+from tensorplay.ops.declare import composite, pointwise
 from tensorplay.ops.library.nn_softmax import widen
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size
+from tensorplay.ops.values import Value
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -108,15 +109,25 @@ def batch_norm(
     else:
         if running_mean is None or running_var is None:
             raise ShapeError("batch_norm: evaluation needs running_mean and running_var")
-        centered = x - running_mean.reshape(channels)
+        mean = running_mean.reshape(channels)
         variance = running_var.reshape(channels)
     scale = tp.rsqrt(variance + eps)
     if weight is not None:
         scale = scale * weight.reshape(channels)
-    result = centered * scale
-    if bias is not None:
-        result = result + bias.reshape(channels)
-    return result.to(input.dtype)
+    if bias is None:
+        return ((x - mean) * scale).to(input.dtype)
+    return scaled_and_shifted(x, mean, scale, bias.reshape(channels)).to(input.dtype)
+
+
+@pointwise(public=False)
+def scaled_and_shifted(input: Value, mean: Value, scale: Value, shift: Value) -> Value:
+    """``(input − mean) · scale + shift``, in one pass over memory."""
+    return (input - mean) * scale + shift
+
+
+@scaled_and_shifted.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 3, 4)), Arg((3, 1)), Arg((3, 1)), Arg((3, 1)))
 
 
 def check_channels(name: str, channels: int, given: Mapping[str, Tensor | None]) -> None:
