@@ -179,7 +179,7 @@ int dispatcher_init(PyObject* module);
 PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 
-// ---- array functions (matmul.cpp, merge.cpp, elementwise.cpp, scatter.cpp) ------------------
+// ---- array functions (matmul.cpp, merge.cpp, elementwise.cpp, rows.cpp, scatter.cpp) ------------------
 
 PyObject* add_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
@@ -190,6 +190,7 @@ PyObject* merge_at(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* unary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* binary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* philox_bits(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* map_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* elementwise_isa(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 int elementwise_init(PyObject* module);
 

@@ -491,6 +491,8 @@ bool word_of(PyObject* object, uint64_t* word) {
 
 }  // namespace
 
+const ElementwiseSet& elementwise_chosen() { return *chosen; }
+
 PyObject* unary(PyObject*, PyObject* const* args, Py_ssize_t nargs) { return call(args, nargs, 1); }
 PyObject* binary(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return call(args, nargs, 2);

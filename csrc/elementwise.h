@@ -19,12 +19,27 @@ struct ElementwiseFunction {
 using PhiloxLoop = void (*)(uint64_t seed, uint64_t offset, const int64_t* index, uint64_t* out,
                             int64_t count);
 
+// A function of rows of `size` elements that follow one another; every row gives a row.
+using RowLoop = void (*)(const void* const* operands, void* out, int64_t rows, int64_t size);
+
+struct RowFunction {
+  const char* name;
+  int arity;
+  RowLoop f32;
+  RowLoop f64;
+};
+
 struct ElementwiseSet {
   const char* isa;
   const ElementwiseFunction* functions;
   int count;
   PhiloxLoop philox;
+  const RowFunction* rows;
+  int row_count;
 };
+
+// The set in use.
+const ElementwiseSet& elementwise_chosen();
 
 // One set for each instruction set that this build has.
 const ElementwiseSet& elementwise_generic();

@@ -12,6 +12,14 @@ namespace {
 template <class T>
 constexpr int kLanes = 2 * TP_VECTOR_BYTES / int(sizeof(T));
 
+}  // namespace
+}  // namespace tp
+
+#include "row_loops.h"
+
+namespace tp {
+namespace {
+
 template <class T, class F>
 void unary_loop(const void* const* operands, void* out, int64_t count) {
   auto* x = static_cast<const T*>(operands[0]);
@@ -158,7 +166,8 @@ const ElementwiseFunction functions[] = {
 #define TP_STRING(x) #x
 #define TP_NAME_OF(x) TP_STRING(x)
 const ElementwiseSet set = {TP_NAME_OF(TP_ISA), functions,
-                            int(sizeof(functions) / sizeof(functions[0])), philox_loop};
+                            int(sizeof(functions) / sizeof(functions[0])), philox_loop,
+                            row_functions, int(sizeof(row_functions) / sizeof(row_functions[0]))};
 
 }  // namespace
 }  // namespace tp

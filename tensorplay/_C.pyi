@@ -125,6 +125,13 @@ def binary(name: str, a: Array, b: Array, out: Array | None = None, /) -> Array:
     pow, atan2, hypot, fmod, remainder, floordiv, maximum, minimum, nextafter.
     """
 
+def map_rows(name: str, /, *arrays: Array) -> Array:
+    """A function of the rows (last dimension) of contiguous float32 or float64 arrays of one shape.
+
+    softmax, softmax_or_zeros, log_softmax of one array; softmax_grad, log_softmax_grad of a result's gradient and the
+    result. TypeError for other arrays, ValueError for an unknown name.
+    """
+
 def add_rows(target: Array, rows: NDArray[np.int64], values: Array, /) -> None:
     """`target[rows[i]] += values[i]` in the order of i, for contiguous matrices of one real dtype.
 

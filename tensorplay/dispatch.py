@@ -255,6 +255,10 @@ def call(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor
         return _call_shown(operator, values)
     try:
         if type(kind) is Composite and not operator.gradients:
+            if operator.shortcut_kernel is not None and not modes and _is_plain(operator, values):
+                found = _take_shortcut(operator, values)
+                if found is not None:
+                    return found
             return kind.decompose(operator, values)
         for mode in reversed(modes):
             if isinstance(mode, OperatorMode):
@@ -330,6 +334,10 @@ def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
         found = kind.kernel(operator, (tensor.array, *values[1:]))
         return _view_result(_C.wrap_view(found, tensor), operator, values)
     if isinstance(kind, Composite):
+        if operator.shortcut_kernel is not None and not _modes.get():
+            found = _take_shortcut(operator, values)
+            if found is not None:
+                return found
         with set_grad_enabled(False):
             return kind.decompose(operator, values)
     plain: list[object] = []
@@ -354,6 +362,21 @@ def compute(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a ten
     if type(found) is tuple:
         return tuple(_C.wrap(each) for each in found)
     return _C.wrap(found)
+
+
+def _take_shortcut(operator: Operator, values: Values) -> Any:  # noqa: ANN401  # a tensor or None
+    """What a composite's own kernel makes of arrays; None where its parts must be run."""
+    plain: list[object] = []
+    for value in values:
+        if isinstance(value, _C.TensorBase):
+            if value.array is None:
+                return None
+            plain.append(value.array)
+        else:
+            plain.append(value)
+    assert operator.shortcut_kernel is not None  # noqa: S101  # asked before
+    found = operator.shortcut_kernel(*plain)
+    return None if found is None else _C.wrap(found)
 
 
 def creation_device(operator: Operator, values: Values) -> Device:

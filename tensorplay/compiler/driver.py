@@ -56,6 +56,7 @@ class Request(NamedTuple):
     def toolchain(self) -> Toolchain:
         """Return what regions are compiled with."""
 
+        @without_collections()  # a backward half arrives here alone
         def compile_operators(graph: OperatorGraph) -> Any:  # noqa: ANN401  # a CompiledProgram
             if config.verify:
                 graph.verify()

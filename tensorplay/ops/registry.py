@@ -120,6 +120,8 @@ class Operator:
     written_tangent: Tangent | None = None
     batching_rule: Rule | None = None
     """The written batching rule (see `ops.batching`), where the kind's own is not used."""
+    shortcut_kernel: Callable[..., Any] | None = None
+    """What computes a composite on arrays without its parts; see `shortcut`."""
     lowering: Callable[..., Any] | None = None
     """Set by `register_lowering` where the kind's own lowering is not used."""
 
@@ -255,6 +257,14 @@ class Operator:
     def tangent(self, function: Tangent) -> Tangent:
         """Declare a forward-mode rule `(operator, values, result, tangents) -> tangents of the result`."""
         self.written_tangent = function
+        return function
+
+    def shortcut(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare a function of arrays that computes what the parts of a composite do, in fewer passes over memory.
+
+        It takes the operator's arguments by position, and returns None where it doesn't serve.
+        """
+        self.shortcut_kernel = function
         return function
 
     def batching(self, function: Rule) -> Rule:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+import numpy as np
+
+from tensorplay import _C
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, float64, get_default_dtype, int64
 from tensorplay.core.errors import DimensionError, DTypeError
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from tensorplay.ops.registry import Operator
     from tensorplay.ops.signature import Values
     from tensorplay.tensor import Tensor
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+_ROW_DTYPES: Final = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def widen(x: Tensor, dtype: DType | None = None) -> Tensor:
@@ -59,15 +66,49 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return (e / e.sum(dim, keepdim=True)).to(wanted)
 
 
+@softmax.shortcut
+def _(input: Array, dim: int, dtype: DType | None) -> Array | None:
+    return None if dtype is not None else map_rows("softmax", dim, input)
+
+
+def map_rows(name: str, dim: int, *arrays: Array) -> Array | None:
+    """What a function of rows gives, which reads each once; None where the arrays don't lie in rows along ``dim``.
+
+    The parts of a softmax write four arrays of its size, and wait for memory most of the time.
+    """
+    first = arrays[0]
+    if first.ndim == 0 or dim not in {-1, first.ndim - 1} or first.dtype not in _ROW_DTYPES:
+        return None
+    if any(
+        each.dtype != first.dtype or each.shape != first.shape or not each.flags.c_contiguous
+        for each in arrays
+    ):
+        return None
+    return _C.map_rows(name, *arrays)
+
+
 @softmax.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    return _softmax_gradient(grad, result, dim)
+    return softmax_grad(grad, result, dim)
 
 
-def _softmax_gradient(grad: Tensor, result: Tensor, dim: Any) -> Tensor:  # noqa: ANN401  # an int
+@composite(public=False)
+def softmax_grad(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of the input of a softmax, from that of its result and the result."""
     y, g = widen(result), widen(grad)
     product = g * y
     return product - y * product.sum(dim, keepdim=True)
+
+
+@softmax_grad.shortcut
+def _(grad: Array, result: Array, dim: int) -> Array | None:
+    return map_rows("softmax_grad", dim, grad, result)
+
+
+@softmax_grad.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)), 1)
+    yield sample(Arg((3, 4)), Arg((3, 4)), 0)
 
 
 def _softmax_tangent(
@@ -76,7 +117,7 @@ def _softmax_tangent(
     """The Jacobian is symmetric, so the tangent is computed as the gradient is."""
     del operator
     tangent = tangents[0]
-    return None if tangent is None else _softmax_gradient(tangent, result, values[1])
+    return None if tangent is None else softmax_grad(tangent, result, cast("int", values[1]))
 
 
 softmax.tangent(_softmax_tangent)
@@ -110,10 +151,32 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     return (x - x.exp().sum(dim, keepdim=True).log()).to(wanted)
 
 
+@log_softmax.shortcut
+def _(input: Array, dim: int, dtype: DType | None) -> Array | None:
+    return None if dtype is not None else map_rows("log_softmax", dim, input)
+
+
 @log_softmax.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    return log_softmax_grad(grad, result, dim)
+
+
+@composite(public=False)
+def log_softmax_grad(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of the input of a log_softmax, from that of its result and the result."""
     g = widen(grad)
     return g - widen(result).exp() * g.sum(dim, keepdim=True)
+
+
+@log_softmax_grad.shortcut
+def _(grad: Array, result: Array, dim: int) -> Array | None:
+    return map_rows("log_softmax_grad", dim, grad, result)
+
+
+@log_softmax_grad.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((3, 4)), Arg((3, 4)), 1)
+    yield sample(Arg((3, 4)), Arg((3, 4)), 0)
 
 
 @log_softmax.tangent
@@ -220,9 +283,14 @@ def softmax_or_zeros(input: Tensor, dim: int) -> Tensor:
     return (e / tp.where(total == 0.0, 1.0, total)).to(input.dtype)
 
 
+@softmax_or_zeros.shortcut
+def _(input: Array, dim: int) -> Array | None:
+    return map_rows("softmax_or_zeros", dim, input)
+
+
 @softmax_or_zeros.gradient("input")
 def _(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    return _softmax_gradient(grad, result, dim)
+    return softmax_grad(grad, result, dim)
 
 
 softmax_or_zeros.tangent(_softmax_tangent)
