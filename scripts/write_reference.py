@@ -44,6 +44,7 @@ NAMESPACES = (
     ("tp.linalg", tp.linalg),
     ("tp.fft", tp.fft),
     ("tp.masked", tp.masked),
+    ("tp.signal.windows", tp.signal.windows),
     ("tp.special", tp.special),
 )
 PROMPT = re.compile(r"(?:^[ ]*>>> .*\n?)(?:^[ ]*\S.*\n?)*", re.MULTILINE)

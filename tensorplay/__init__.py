@@ -115,6 +115,7 @@ _SUBMODULES = frozenset(
         "ops",
         "optim",
         "serialization",
+        "signal",
         "special",
     }
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tensorplay.core.dtypes import bfloat16, float64, get_default_dtype, int64
 from tensorplay.core.errors import ArgumentValueError, DTypeError
@@ -26,32 +26,56 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 
-def _window(
+Weight: TypeAlias = "Callable[[Tensor, int], Tensor]"
+
+
+def window(
     name: str,
     length: int,
     periodic: bool,
     dtype: DType | None,
     device: Device | None,
-    weight: Callable[[Tensor], Tensor],
+    weight: Weight,
 ) -> Tensor:
-    """`weight` of the places from 0 to 1 of the window's elements."""
+    """`weight(n, N)` of the places n = 0 … of the window's elements (float64), where it is a window from 0 to N."""
     result = get_default_dtype() if dtype is None else dtype
     if not result.is_floating_point:
         raise DTypeError(f"{name}: expected a floating dtype, found {result}")
     if length < 0:
-        raise ArgumentValueError(f"{name}: window_length must not be negative, found {length}")
+        raise ArgumentValueError(f"{name}: the length must not be negative, found {length}")
     if length <= 1:
         return tp.ones((length,), dtype=result, device=device)
     places = tp.arange(length, dtype=float64, device=device)
-    return weight(places / (length if periodic else length - 1)).to(result)
+    return weight(places, length if periodic else length - 1).to(result)
 
 
-def _cosines(places: Tensor, *weights: float) -> Tensor:
-    """`Σ weights[k] cos(2π k x)`."""
-    total = (places * (2 * math.pi)).cos() * weights[1] + weights[0]
-    for k, each in enumerate(weights[2:], 2):
-        total = total + (places * (2 * math.pi * k)).cos() * each
-    return total
+def cosines(*weights: float) -> Weight:
+    """`Σ (-1)ᵏ weights[k] cos(2π k n / N)`."""
+
+    def weight(n: Tensor, N: int) -> Tensor:
+        total = n * 0 + weights[0]
+        for k, each in enumerate(weights[1:], 1):
+            total = total + (n * (2 * math.pi * k / N)).cos() * ((-1) ** k * each)
+        return total
+
+    return weight
+
+
+def triangle(n: Tensor, N: int) -> Tensor:
+    """`1 - |2n / N - 1|`."""
+    return 1 - (n * (2 / N) - 1).abs()
+
+
+def kaiser(beta: float) -> Weight:
+    """`I₀(β √(1 - (2n / N - 1)²)) / I₀(β)`, by scaled Bessel functions, which do not overflow."""
+
+    def weight(n: Tensor, N: int) -> Tensor:
+        from_middle = n * (2 / N) - 1
+        inner = (1 - from_middle * from_middle).sqrt() * beta
+        outer = tp.special_i0e(n * 0 + beta)
+        return tp.special_i0e(inner) / outer * (inner - beta).exp()
+
+    return weight
 
 
 @composite(factory=True)
@@ -68,9 +92,7 @@ def hann_window(
     >>> tp.hann_window(3, periodic=False)
     tensor([0., 1., 0.])
     """
-    return _window(
-        "hann_window", window_length, periodic, dtype, device, lambda x: _cosines(x, 0.5, -0.5)
-    )
+    return window("hann_window", window_length, periodic, dtype, device, cosines(0.5, 0.5))
 
 
 @composite(factory=True)
@@ -89,10 +111,7 @@ def hamming_window(
     >>> tp.hamming_window(2)
     tensor([0.0800, 1.0000])
     """
-    return _window(
-        "hamming_window", window_length, periodic, dtype, device,
-        lambda x: _cosines(x, alpha, -beta),
-    )  # fmt: skip
+    return window("hamming_window", window_length, periodic, dtype, device, cosines(alpha, beta))
 
 
 @composite(factory=True)
@@ -109,10 +128,9 @@ def blackman_window(
     >>> tp.blackman_window(4).round(decimals=4).abs()
     tensor([0.0000, 0.3400, 1.0000, 0.3400])
     """
-    return _window(
-        "blackman_window", window_length, periodic, dtype, device,
-        lambda x: _cosines(x, 0.42, -0.5, 0.08),
-    )  # fmt: skip
+    return window(
+        "blackman_window", window_length, periodic, dtype, device, cosines(0.42, 0.5, 0.08)
+    )
 
 
 @composite(factory=True)
@@ -129,16 +147,34 @@ def bartlett_window(
     >>> tp.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return _window(
-        "bartlett_window", window_length, periodic, dtype, device,
-        lambda x: 1 - (x * 2 - 1).abs(),
-    )  # fmt: skip
+    return window("bartlett_window", window_length, periodic, dtype, device, triangle)
+
+
+@composite(factory=True)
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Tensor:
+    """`I₀(β √(1 - (2n / N - 1)²)) / I₀(β)`, nearly the most of its energy in the main lobe of its spectrum.
+
+    (J. Kaiser and R. Schafer, On the use of the I₀-sinh window for spectrum analysis, 1980.)
+
+    >>> import tensorplay as tp
+    >>> tp.kaiser_window(3, periodic=False, beta=2.0)
+    tensor([0.4387, 1.0000, 0.4387])
+    """
+    return window("kaiser_window", window_length, periodic, dtype, device, kaiser(beta))
 
 
 @hann_window.sample
 @hamming_window.sample
 @blackman_window.sample
 @bartlett_window.sample
+@kaiser_window.sample
 def _() -> Iterator[Sample]:
     yield sample(6)
     yield sample(7, False)
