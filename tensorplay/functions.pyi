@@ -821,6 +821,15 @@ def istft(
     length: _int | None = ...,
     return_complex: _bool = ...,
 ) -> Tensor: ...
+def kaiser_window(
+    window_length: _int,
+    periodic: _bool = ...,
+    beta: _float = ...,
+    *,
+    dtype: DType | type | None = ...,
+    device: Device | str | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor: ...
 def kl_div(
     input: Tensor, target: Tensor, reduction: str = ..., log_target: _bool = ...
 ) -> Tensor: ...
@@ -1919,6 +1928,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "istft",
+    "kaiser_window",
     "kl_div",
     "kron",
     "kthvalue",
