@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tensorplay import functions
@@ -17,13 +18,20 @@ from tensorplay.tensor import Tensor
 
 
 def floor_quotient(x1: Any, x2: Any) -> Tensor:  # noqa: ANN401  # a tensor, and a tensor or a number
-    """`floor(x1 / x2)`: infinite where `x1` alone is."""
+    """`floor(x1 / x2)`, also of infinities: infinite where `x1` alone is, a zero where `x2` is.
+
+    Python's `//` is NaN in the first case, and -1 in the second where the signs differ.
+    """
     found = functions.floor_divide(x1, x2)
     if not found.dtype.is_floating_point:
         return found
     quotient = functions.div(x1, x2)
-    is_lost = functions.logical_and(functions.isinf(quotient), functions.isnan(found))
-    return functions.where(is_lost, quotient, found)
+    for each in (x1, x2):
+        if isinstance(each, Tensor):
+            found = functions.where(functions.isinf(each), quotient, found)
+        elif math.isinf(each):
+            return quotient
+    return found
 
 
 def modulo(x1: Any, x2: Any) -> Tensor:  # noqa: ANN401  # a tensor, and a tensor or a number

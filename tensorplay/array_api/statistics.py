@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -79,7 +80,7 @@ def _in_own_dtype(reduce: Callable[..., Tensor], dtype: DType) -> Callable[..., 
 def var(
     x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """The mean square distance from the mean along axes, over `n - correction`."""
+    """The mean square distance from the mean along axes, over `n - correction`; NaN unless that is positive."""
     return _reduced("var", x, axis, keepdims, _corrected(functions.var, correction))
 
 
@@ -91,7 +92,12 @@ def std(
 
 
 def _corrected(reduce: Callable[..., Tensor], correction: float) -> Callable[..., Tensor]:
-    return lambda x, axes, keepdims: reduce(x, axes, keepdim=keepdims, correction=correction)
+    def reduced(x: Tensor, axes: tuple[int, ...] | None, keepdims: bool) -> Tensor:
+        found = reduce(x, axes, keepdim=keepdims, correction=correction)
+        count = math.prod(x.shape[each] for each in axes or ())
+        return found if count > correction else functions.full_like(found, math.nan)
+
+    return reduced
 
 
 def cumulative_sum(

@@ -136,7 +136,7 @@ def quotient_rounded_down(a, b):
     if math.isinf(a) or b == 0:
         return sign * inf
     if math.isinf(b):
-        return math.copysign(0, sign) if sign > 0 or a == 0 else -1.0
+        return math.copysign(0, sign)
     return math.floor(a / b) or math.copysign(0, sign)
 
 
@@ -170,6 +170,15 @@ def test_remainder(a, b, expected):
     changed %= x2
     for found in (xp.remainder(x1, x2), x1 % x2, a % x2, x1 % b, changed):
         check("%", found.numpy(), np.array([expected], np.float32), [a])
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("correction", [3, 4, 7.5])
+def test_more_corrected_than_there_are_is_nan(name, correction):
+    x = xp.asarray([[1.0, 2.0, 4.0], [1.0, 1.0, 1.0]])
+    found = getattr(xp, name)(x, axis=1, correction=correction)
+    assert xp.isnan(found).tolist() == [True, True]
+    assert not xp.any(xp.isnan(getattr(xp, name)(x, axis=1, correction=2)))
 
 
 def test_extremes_prefer_nan():
