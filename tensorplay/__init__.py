@@ -9,6 +9,7 @@ tensor(1., grad_fn=<SumBackward>)
 from __future__ import annotations
 
 import importlib
+from math import e, inf, nan, pi
 from typing import Any
 
 from tensorplay import functions
@@ -50,8 +51,16 @@ from tensorplay.core.dtypes import (
     DType as dtype,  # noqa: N813  # PyTorch's name
 )
 from tensorplay.core.dtypes import (
-    bool_ as bool,  # PyTorch's name
+    bool_ as bool,  # PyTorch's names
 )
+from tensorplay.core.dtypes import complex64 as cfloat
+from tensorplay.core.dtypes import complex128 as cdouble
+from tensorplay.core.dtypes import float16 as half
+from tensorplay.core.dtypes import float32 as float  # as PyTorch has it
+from tensorplay.core.dtypes import float64 as double
+from tensorplay.core.dtypes import int16 as short
+from tensorplay.core.dtypes import int32 as int  # as PyTorch has it
+from tensorplay.core.dtypes import int64 as long
 from tensorplay.core.memory_format import (
     channels_last,
     channels_last_3d,
@@ -100,6 +109,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # a submodule, or a function
     raise AttributeError(msg)
 
 
+newaxis = None
 call_when_imported("einops._backends", lambda: importlib.import_module("tensorplay.interop.einops"))
 _SUBMODULES = frozenset(
     {
@@ -117,6 +127,7 @@ _SUBMODULES = frozenset(
         "serialization",
         "signal",
         "special",
+        "utils",
     }
 )
 _ELSEWHERE = {

@@ -1,4 +1,4 @@
-"""Tensors by name in one file, in the safetensors format: no code runs when a file is loaded.
+"""Tensors in one file, in the safetensors format: no code runs when a file is loaded.
 
 >>> import tensorplay as tp, tempfile, pathlib
 >>> path = pathlib.Path(tempfile.mkdtemp(), "model.safetensors")
@@ -9,43 +9,67 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
 from tensorplay._C import wrap
 from tensorplay.core.errors import ArgumentError, DTypeError, TensorPlayError
+from tensorplay.saved_structure import put_together, take_apart
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+    File: TypeAlias = str | os.PathLike[str] | BinaryIO
+
+_STRUCTURE = "tensorplay.structure"
+"""The metadata under which the structure of a nested object lies."""
 
 
 class FileFormatError(TensorPlayError):
     """A file holds no tensors in the safetensors format."""
 
 
-def save(
-    tensors: Mapping[str, Tensor],
-    path: str | os.PathLike[str],
-    metadata: Mapping[str, str] | None = None,
-) -> None:
-    """Write tensors, such as a module's `state_dict`, and text ``metadata`` to a file.
+def save(obj: object, f: File, metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors by name, such as a module's `state_dict`, and text ``metadata``, to a file.
 
-    The file is written beside ``path`` and then renamed, so readers never see half of it and an
-    error leaves an older file as it was. A tensor that stands under two names is written twice.
+    ``obj`` may also be nested: dicts, lists and tuples of tensors, numbers, strings and None, such as
+    ``{"epoch": 3, "model": ..., "optimizer": optimizer.state_dict()}``; the structure is written as metadata, and every
+    reader of safetensors finds the tensors by their paths (``"model.weight"``). ``f`` is a path or a binary file.
+
+    A path is written beside and then renamed, so readers never see half of it and an error leaves an
+    older file as it was. A tensor that stands under two names is written twice.
+
+    >>> import io, tensorplay as tp
+    >>> file = io.BytesIO()
+    >>> tp.save({"epoch": 3, "model": {"weight": tp.ones(2)}}, file)
+    >>> tp.load(io.BytesIO(file.getvalue()))
+    {'epoch': 3, 'model': {'weight': tensor([1., 1.])}}
     """
+    from safetensors.numpy import save as to_bytes
     from safetensors.numpy import save_file
 
+    known = None if metadata is None else dict(metadata)
+    tensors: Mapping[str, Tensor]
+    if isinstance(obj, Mapping) and _is_flat(obj):
+        tensors = obj
+    else:
+        text, tensors = take_apart(obj)
+        known = {**(known or {}), _STRUCTURE: text}
     arrays = {name: _array_of(name, tensor) for name, tensor in tensors.items()}
-    target = Path(path)
+    if not isinstance(f, (str, os.PathLike)):
+        f.write(to_bytes(arrays, known))
+        return
+    target = Path(f)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     os.close(handle)
     try:
-        save_file(arrays, temporary, None if metadata is None else dict(metadata))
+        save_file(arrays, temporary, known)
         Path(temporary).chmod(_default_mode())
         Path(temporary).replace(target)
     except BaseException:
@@ -53,34 +77,54 @@ def save(
         raise
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """Read all tensors of a file that `save` or any other safetensors writer wrote."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        arrays = load_file(os.fspath(path))
-    except SafetensorError as error:
-        raise FileFormatError(f"{os.fspath(path)} is no safetensors file: {error}") from error
-    return {name: wrap(np.array(array)) for name, array in sorted(arrays.items())}
+def _is_flat(obj: Mapping[Any, Any]) -> bool:
+    return all(isinstance(name, str) and isinstance(each, Tensor) for name, each in obj.items())
 
 
-def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+def load(f: File) -> Any:  # noqa: ANN401  # what was saved
+    """Read what `save` wrote, or the tensors by name of any other safetensors file.
+
+    ``f`` is a path or a binary file. FileFormatError where it is no such file.
+    """
+    arrays, metadata = _read(f)
+    tensors = {name: wrap(np.array(array)) for name, array in sorted(arrays.items())}
+    structure = metadata.get(_STRUCTURE)
+    return tensors if structure is None else put_together(structure, tensors)
+
+
+def load_metadata(f: File) -> dict[str, str]:
     """Read the text that was saved along with the tensors."""
+    metadata = _read(f)[1]
+    metadata.pop(_STRUCTURE, None)
+    return metadata
+
+
+def _read(f: File) -> tuple[dict[str, Array], dict[str, str]]:
+    """The arrays and the metadata of a file."""
     from safetensors import SafetensorError, safe_open
+    from safetensors.numpy import load as from_bytes
 
     try:
-        with safe_open(os.fspath(path), framework="np") as file:
-            return dict(file.metadata() or {})
+        if not isinstance(f, (str, os.PathLike)):
+            name = getattr(f, "name", "the file")
+            content = f.read()
+            return from_bytes(content), _metadata_of(content)
+        name = os.fspath(f)
+        with safe_open(name, framework="np") as file:
+            arrays = {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118  # no mapping
+            return arrays, dict(file.metadata() or {})
     except SafetensorError as error:
-        raise FileFormatError(f"{os.fspath(path)} is no safetensors file: {error}") from error
+        raise FileFormatError(f"{name} is no safetensors file: {error}") from error
 
 
-def _array_of(name: str, tensor: object) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
-    if not isinstance(tensor, Tensor):
-        raise ArgumentError(
-            f"save writes tensors by name; {name!r} is of type {type(tensor).__name__}"
-        )
+def _metadata_of(content: bytes) -> dict[str, str]:
+    """The metadata of a file that was read: JSON behind its length in 8 bytes, as the format has it."""
+    length = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+    return found
+
+
+def _array_of(name: str, tensor: Tensor) -> Array:
     if tensor.dtype.name == "complex128":
         raise DTypeError(f"safetensors has no complex128; convert {name!r} to complex64 first")
     if tensor.array is None:
