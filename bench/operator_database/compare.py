@@ -195,6 +195,11 @@ def _name_equals(a: torch.Tensor, b: torch.Tensor, input: torch.Tensor, dim: int
     return bool(torch.isclose(found, wanted, rtol=0, atol=0, equal_nan=True).all())
 
 
+def has_equal_neighbours(result: Any) -> bool:
+    """Whether a sorted result holds equal elements, whose places any order may have."""
+    return isinstance(result, torch.Tensor) and bool((result[1:] == result[:-1]).any())
+
+
 FEWEST = 200
 """Elements from which on distributions are compared."""
 

@@ -50,6 +50,7 @@ def gradcheck(
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Compare ``function``'s Jacobian with central differences of step ``eps``.
 
@@ -64,8 +65,10 @@ def gradcheck(
     - ``nondet_tol``: how far two backward passes may differ;
     - ``check_undefined_grad``: that an output whose gradient is not given counts as zero;
     - ``check_grad_dtypes``: that gradients have the dtypes of their inputs;
-    - ``fast_mode``: compare one random combination of the entries instead of each.
+    - ``fast_mode``: compare one random combination of the entries instead of each;
+    - ``masked``: PyTorch's, about elements that sparse tensors leave out. Tensors here have all theirs.
     """
+    del masked
     given: Sequence[Any] = (inputs,) if isinstance(inputs, Tensor) else inputs
     varied = [x for x in given if isinstance(x, Tensor) and x.requires_grad]
     _check_inputs(varied)

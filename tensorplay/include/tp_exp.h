@@ -67,14 +67,9 @@ template <class F> TP_INLINE F exp_any(F x) {
 // e^(x + low) for a small correction.
 template <class F> TP_INLINE F exp_sum(F x, F low) {
     const Reduced<F> s = reduce_by_ln2(x);
-    if constexpr (is_f32<F>) {
-        const F one((Lane<F>)1), start = one + s.r;
-        const F rest = fma(s.r * s.r, exp_tail(s.r), s.r - (start - one));
-        return scale(start + fma(start + rest, low, rest), s.k, s.n);
-    } else {
-        const F p = exp_reduced(s.r);
-        return scale(fma(p, low, p), s.k, s.n);
-    }
+    const F one((Lane<F>)1), start = one + s.r;
+    const F rest = fma(s.r * s.r, exp_tail(s.r), s.r - (start - one));
+    return scale(start + fma(start + rest, low, rest), s.k, s.n);
 }
 
 template <class F> TP_INLINE F exp2_any(F x) {

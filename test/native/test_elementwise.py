@@ -175,3 +175,11 @@ def test_philox(isa):
     assert len(np.unique(results[0])) == 5000
     with pytest.raises(TypeError):
         _C.philox(1.5, 0, index)
+
+
+def test_powers_that_doubles_hold_are_exact():
+    for base in (2.0, 3.0, 5.0, 7.0, 10.0, 1.5):
+        last = {2.0: 1000, 1.5: 30}.get(base, int(53 / np.log2(base)))
+        exponents = np.arange(-1000 if base == 2.0 else 0, last + 1, dtype=np.float64)
+        found = _C.binary("pow", np.full_like(exponents, base), exponents)
+        assert found.tolist() == [base**each for each in exponents.tolist()]

@@ -167,7 +167,7 @@ def argwhere(input: Tensor) -> Tensor:
 def unravel_index(indices: Tensor, shape: Size) -> Any:  # noqa: ANN401  # a tuple of tensors
     """The coordinates, a tensor each, of places of a flattened tensor of `shape`.
 
-    Integers are expected (`DTypeError`), inside the tensor (`IndexRangeError`); negative sizes are
+    int64. Integers are expected (`DTypeError`), inside the tensor (`IndexRangeError`); negative sizes are
     refused (`ArgumentValueError`).
 
     >>> import tensorplay as tp
@@ -178,7 +178,7 @@ def unravel_index(indices: Tensor, shape: Size) -> Any:  # noqa: ANN401  # a tup
         raise DTypeError(f"unravel_index: expected integers, found {indices.dtype}")
     if any(each < 0 for each in shape):
         raise ArgumentValueError(f"unravel_index: sizes must not be negative, found {tuple(shape)}")
-    places: Tensor = tp.places_inside(indices, layout.numel(shape))
+    places: Tensor = tp.places_inside(indices.to(int64), layout.numel(shape))
     steps = layout.contiguous_strides(tuple(shape))
     return tuple((places // step) % size for step, size in zip(steps, shape, strict=True))
 

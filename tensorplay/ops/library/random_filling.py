@@ -75,7 +75,7 @@ def _positive(name: str, what: str, number: float) -> None:
 def uniform(
     input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform random numbers in `[low, high)` with the shape and dtype of `input`.
+    """Uniform random numbers in `[low, high)` with the shape and dtype of `input`; both parts of complex ones.
 
     >>> import tensorplay as tp
     >>> x = tp.empty(100).uniform_(2, 3)
@@ -85,7 +85,8 @@ def uniform(
     if low > high:
         msg = f"uniform_: expected low <= high, found {low} and {high}"
         raise ArgumentValueError(msg)
-    return rand_like(input, generator=generator) * (high - low) + low
+    least = complex(low, low) if input.dtype.is_complex else low
+    return rand_like(input, generator=generator) * (high - low) + least
 
 
 @composite(public=False, inplace="normal_")
@@ -98,7 +99,8 @@ def normal_values(
     >>> tp.empty(2, 3).normal_(mean=1.0, std=2.0).shape
     (2, 3)
     """
-    _floating("normal_", input)
+    if not input.dtype.is_complex:
+        _floating("normal_", input)
     if not std >= 0:
         msg = f"normal_: std must not be negative, found {std}"
         raise ArgumentValueError(msg)

@@ -174,3 +174,12 @@ def test_complex_normal_numbers_have_variance_one():
     for part in (x.real, x.imag):
         assert scipy.stats.kstest(part * math.sqrt(2), "norm").pvalue > LEAST
     assert abs(np.corrcoef(x.real, x.imag)[0, 1]) < 0.03
+
+
+def test_complex_tensors_fill_both_parts():
+    x = tp.empty(COUNT, dtype=tp.complex128).uniform_(2, 3, generator=tp.Generator(3)).numpy()
+    for part in (x.real, x.imag):
+        assert scipy.stats.kstest(part, "uniform", args=(2, 1)).pvalue > LEAST
+    y = tp.empty(COUNT, dtype=tp.complex64).normal_(1.0, 2.0, generator=tp.Generator(3)).numpy()
+    assert abs(y.mean() - 1) < 0.05
+    assert abs(y.var() - 4) < 0.2
