@@ -165,6 +165,8 @@ using RangeFunction = int64_t (*)(void* context, int64_t begin, int64_t end);
 // busy, or when count <= grain. Returns the least nonzero result, or 0. Call without the GIL.
 int64_t parallel_for(int64_t count, int64_t grain, RangeFunction function, void* context);
 int thread_count();
+// Memory of this thread, which grows and stays, for one function at a time.
+char* thread_scratch(size_t bytes);
 PyObject* set_num_threads(PyObject* self, PyObject* count);
 PyObject* get_num_threads(PyObject* self, PyObject* ignored);
 int threads_init(PyObject* module);
@@ -179,7 +181,7 @@ int dispatcher_init(PyObject* module);
 PyObject* register_context(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* register_same_value(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 
-// ---- array functions (matmul.cpp, merge.cpp, elementwise.cpp, rows.cpp, scatter.cpp) ------------------
+// ---- array functions (one file each, or elementwise.cpp) ------------------------------------
 
 PyObject* add_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* matmul(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
@@ -190,6 +192,7 @@ PyObject* merge_at(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* unary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* binary(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* philox_bits(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* convolve(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* map_rows(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* elementwise_isa(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 int elementwise_init(PyObject* module);

@@ -12,7 +12,6 @@
 #include "nest.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace tp {
@@ -70,26 +69,13 @@ struct Call {
   const Code* code;
 };
 
-// Scratch memory of this thread, which grows and stays.
-char* scratch(size_t bytes) {
-  thread_local char* memory = nullptr;
-  thread_local size_t size = 0;
-  if (size < bytes) {
-    free(memory);
-    size = (bytes + 4095) / 4096 * 4096;
-    memory = static_cast<char*>(aligned_alloc(64, size));
-    if (!memory) abort();
-  }
-  return memory;
-}
-
 template <class T>
 int64_t run_code(void* context, int64_t begin, int64_t end) {
   const Nest& nest = static_cast<const Call*>(context)->nest;
   const Code& code = *static_cast<const Call*>(context)->code;
   const int inputs = code.inputs, known = code.first_step();
   // Blocks of inputs, of constants, of the slots, and of a result that cannot be written in place.
-  T* blocks = reinterpret_cast<T*>(scratch(sizeof(T) * kBlock * size_t(known + code.slots + 1)));
+  T* blocks = reinterpret_cast<T*>(thread_scratch(sizeof(T) * kBlock * size_t(known + code.slots + 1)));
   const void* values[kMaxNodes];
   Cursor out, cursors[kMaxInputs];
   out.start(nest, 0, begin);

@@ -29,6 +29,20 @@ struct RowFunction {
   RowLoop f64;
 };
 
+// All windows over a plane that has its padding: out[p, q] = sum of weight[t] * plane[p * row_step + q + offsets[t]], of
+// `height` rows of `count` windows. Up to kWindowSlack elements behind the plane are read.
+struct WindowPlane {
+  const void* plane;
+  int64_t row_step;
+  const int64_t* offsets;
+  const void* weight;
+  int64_t taps;
+  void* out;
+  int64_t height, count;
+};
+using WindowLoop = void (*)(const WindowPlane& windows);
+constexpr int64_t kWindowSlack = 64;
+
 struct ElementwiseSet {
   const char* isa;
   const ElementwiseFunction* functions;
@@ -36,6 +50,8 @@ struct ElementwiseSet {
   PhiloxLoop philox;
   const RowFunction* rows;
   int row_count;
+  WindowLoop window_f32;
+  WindowLoop window_f64;
 };
 
 // The set in use.

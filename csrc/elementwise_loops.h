@@ -16,6 +16,7 @@ constexpr int kLanes = 2 * TP_VECTOR_BYTES / int(sizeof(T));
 }  // namespace tp
 
 #include "row_loops.h"
+#include "window_loops.h"
 
 namespace tp {
 namespace {
@@ -167,7 +168,8 @@ const ElementwiseFunction functions[] = {
 #define TP_NAME_OF(x) TP_STRING(x)
 const ElementwiseSet set = {TP_NAME_OF(TP_ISA), functions,
                             int(sizeof(functions) / sizeof(functions[0])), philox_loop,
-                            row_functions, int(sizeof(row_functions) / sizeof(row_functions[0]))};
+                            row_functions, int(sizeof(row_functions) / sizeof(row_functions[0])),
+                            window_plane<float>, window_plane<double>};
 
 }  // namespace
 }  // namespace tp

@@ -9,6 +9,7 @@
 //   1024^3: 10750, 10840   64 times 64^3: 299, 150   1024 x 1024 by a vector: 28, 26
 // The cut depends on the sizes and the number of threads only, so the bits do not change from call
 // to call. Other dtypes, and a NumPy without OpenBLAS, take np.matmul.
+#include "blas.h"
 #include "common.h"
 
 #include <algorithm>
@@ -86,6 +87,8 @@ struct BlasThreads {
 };
 BlasThreads blas_threads;
 
+}  // namespace
+
 void blas_enter() {
   pthread_mutex_lock(&blas_threads.lock);
   if (blas_threads.running++ == 0) {
@@ -103,6 +106,20 @@ void blas_leave() {
   }
   pthread_mutex_unlock(&blas_threads.lock);
 }
+
+bool blas_is_found() { return Blas<float>::gemm != nullptr; }
+
+void blas_gemm(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
+               int64_t c_step) {
+  Blas<float>::gemm(kRowMajor, kPlain, kPlain, m, n, k, 1.0f, a, k, b, n, 0.0f, c, c_step);
+}
+
+void blas_gemm(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c,
+               int64_t c_step) {
+  Blas<double>::gemm(kRowMajor, kPlain, kPlain, m, n, k, 1.0, a, k, b, n, 0.0, c, c_step);
+}
+
+namespace {
 
 // Products of other threads do not exist in the child; `before` keeps what they would restore.
 void blas_after_fork() {

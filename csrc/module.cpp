@@ -40,6 +40,7 @@ PyMethodDef methods[] = {
      "register_same_value(function, any_tensor): how guards compare uncommon values."},
     {"unary", TP_FAST(tp::unary), METH_FASTCALL, "unary(name, array, out=None) -> ndarray"},
     {"binary", TP_FAST(tp::binary), METH_FASTCALL, "binary(name, a, b, out=None) -> ndarray"},
+    {"convolve", TP_FAST(tp::convolve), METH_FASTCALL, "convolve(images, kernels, out, ...) -> bool"},
     {"map_rows", TP_FAST(tp::map_rows), METH_FASTCALL, "map_rows(name, *arrays) -> ndarray"},
     {"philox", TP_FAST(tp::philox_bits), METH_FASTCALL, "philox(seed, offset, index) -> ndarray"},
     {"add_rows", TP_FAST(tp::add_rows), METH_FASTCALL,

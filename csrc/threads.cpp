@@ -229,6 +229,18 @@ int available_cpus() {
 
 int thread_count() { return pool->wanted.load(std::memory_order_relaxed); }
 
+char* thread_scratch(size_t bytes) {
+  thread_local char* memory = nullptr;
+  thread_local size_t size = 0;
+  if (size < bytes) {
+    free(memory);
+    size = (bytes + 4095) / 4096 * 4096;
+    memory = static_cast<char*>(aligned_alloc(64, size));
+    if (!memory) abort();
+  }
+  return memory;
+}
+
 int64_t parallel_for(int64_t count, int64_t grain, RangeFunction function, void* context) {
   if (count <= 0) return 0;
   if (grain < 1) grain = 1;

@@ -125,6 +125,13 @@ def binary(name: str, a: Array, b: Array, out: Array | None = None, /) -> Array:
     pow, atan2, hypot, fmod, remainder, floordiv, maximum, minimum, nextafter.
     """
 
+def convolve(images: Array, kernels: Array, out: Array, /, *numbers: int) -> bool:
+    """Convolve planes into `out`, of contiguous arrays (N, C, H, W), (O, C / groups, h, w) and (N, O, H', W').
+
+    The numbers are two strides, two paddings, two dilations, and groups. False where it can't: other dtypes than float32
+    and float64, and no BLAS. ValueError for arrays and numbers that don't fit.
+    """
+
 def map_rows(name: str, /, *arrays: Array) -> Array:
     """A function of the rows (last dimension) of contiguous float32 or float64 arrays of one shape.
 

@@ -23,6 +23,8 @@ def convolve(x: Array, w: Array, windows: Windows, groups: int) -> Array:
     """``y[n, o, p] = Σ_c,k x[n, c, p·stride + k·dilation − padding] · w[o, c, k]``."""
     n, out_channels = x.shape[0], w.shape[0]
     y = _C.empty((n, out_channels, *windows.output), x.dtype)
+    if windows.ndim <= 2 and not windows.are_points and _convolve_planes(x, w, y, windows, groups):
+        return y
     kernels = w.reshape(groups, out_channels // groups, prod(w.shape[1:]))
     count = prod(windows.output)
     products = y.reshape(n, groups, out_channels // groups, count)
@@ -32,6 +34,29 @@ def convolve(x: Array, w: Array, windows: Windows, groups: int) -> Array:
         columns = columns.reshape(len(columns), groups, kernels.shape[2], count)
         _C.matmul(kernels, columns, products[chunk])
     return y
+
+
+def _convolve_planes(x: Array, w: Array, y: Array, windows: Windows, groups: int) -> bool:
+    """Convolve images of one or two dimensions natively, if that can be."""
+    lines, one = ((1,), (1,)) if windows.ndim == 1 else ((), ())
+    images, kernels = (
+        np.ascontiguousarray(each).reshape((*each.shape[:2], *lines, *each.shape[2:]))
+        for each in (x, w)
+    )
+    out = y.reshape((*y.shape[:2], *lines, *y.shape[2:]))
+    none = (0,) * len(lines)
+    return _C.convolve(
+        images,
+        kernels,
+        out,
+        *one,
+        *windows.stride,
+        *none,
+        *windows.padding,
+        *one,
+        *windows.dilation,
+        groups,
+    )
 
 
 def convolve_images_adjoint(grad: Array, w: Array, windows: Windows, groups: int) -> Array:
