@@ -10,7 +10,9 @@ tensor([0.5000, 0.5000])
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 from tensorplay.autograd import no_grad
 from tensorplay.core.dtypes import float64
@@ -19,8 +21,12 @@ from tensorplay.functions import eye, rand, randn, where, zeros
 from tensorplay.linalg import qr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tensorplay.core.random import Generator
     from tensorplay.tensor import Tensor
+
+Given = ParamSpec("Given")
 
 _GAINS = {
     **dict.fromkeys(
@@ -235,3 +241,25 @@ def uniform_by_fan_in_(weight: Tensor, bias: Tensor | None) -> None:
     for parameter in (weight, bias):
         if parameter is not None:
             uniform_(parameter, -bound, bound)
+
+
+# ---- older names ---------------------------------------------------------------------------------
+
+
+def _older(function: Callable[Given, Tensor]) -> Callable[Given, Tensor]:
+    """A function by its name without the underscore, which warns."""
+    name = function.__name__
+
+    @wraps(function)
+    def older(*args: Given.args, **kwargs: Given.kwargs) -> Tensor:
+        warnings.warn(f"nn.init.{name[:-1]} is deprecated, use nn.init.{name}", stacklevel=2)
+        return function(*args, **kwargs)
+
+    return older
+
+
+uniform, normal, constant = _older(uniform_), _older(normal_), _older(constant_)
+dirac, sparse = _older(dirac_), _older(sparse_)
+xavier_uniform, xavier_normal = _older(xavier_uniform_), _older(xavier_normal_)
+kaiming_uniform, kaiming_normal = _older(kaiming_uniform_), _older(kaiming_normal_)
+orthogonal = _older(orthogonal_)

@@ -8,6 +8,7 @@ from tensorplay.optim.adam import Adam, AdamW
 from tensorplay.optim.adamax import Adamax
 from tensorplay.optim.asgd import ASGD
 from tensorplay.optim.lbfgs import LBFGS
+from tensorplay.optim.muon import Muon
 from tensorplay.optim.nadam import NAdam
 from tensorplay.optim.optimizer import Optimizer, OptimizerStateError
 from tensorplay.optim.radam import RAdam
@@ -25,6 +26,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "OptimizerStateError",

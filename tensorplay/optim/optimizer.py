@@ -17,12 +17,14 @@ tensor([0., 0.])
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
-from tensorplay.autograd import enable_grad, no_grad
+from tensorplay.autograd import RemovableHandle, enable_grad, no_grad
 from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentValueError, TensorPlayError
 from tensorplay.functions import as_tensor, tensor, zeros_like
+from tensorplay.nn.hooks import add
 from tensorplay.nn.parameter import clear_grad, is_lazy
 from tensorplay.tensor import Tensor
 
@@ -59,6 +61,34 @@ class Batch:
     step: Tensor
 
 
+HOOKS = ("step_pre", "step_post", "state_pre", "state_post", "load_pre", "load_post")
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step between its hooks; inside another one, as where a subclass calls `super().step`, without."""
+
+    @wraps(step)
+    def hooked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as step
+        self: Optimizer = args[0]
+        before, after = self._hooks["step_pre"], self._hooks["step_post"]
+        if self._is_stepping or not (before or after):
+            return step(*args, **kwargs)
+        for hook in tuple(before.values()):
+            replaced = hook(self, args, kwargs)
+            if replaced is not None:
+                args, kwargs = replaced
+        self._is_stepping = True
+        try:
+            result = step(*args, **kwargs)
+        finally:
+            self._is_stepping = False
+        for hook in tuple(after.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return hooked
+
+
 def _no_rule(*args: object, **settings: object) -> None:
     raise NotImplementedError("this optimizer defines no rule")
 
@@ -73,6 +103,7 @@ class Optimizer:
     rule: ClassVar[Rule] = staticmethod(_no_rule)
     counts_steps: ClassVar[bool] = True
     """Whether the number of steps belongs to the state, as PyTorch lays it out."""
+    _is_stepping: bool = False
 
     def __init__(
         self,
@@ -94,6 +125,7 @@ class Optimizer:
         """The dtype of each parameter; None of one that has no shape yet, and so no state."""
         self.param_groups: list[Group] = []
         self._rule: Rule = type(self).rule
+        self._hooks: dict[str, dict[int, Any]] = {kind: {} for kind in HOOKS}
         given: list[Tensor | Group] = [*params]
         if not given:
             raise ArgumentValueError(f"{type(self).__name__} got no parameters to optimize")
@@ -179,6 +211,7 @@ class Optimizer:
 
         self._rule = compile_function(type(self).rule, **options)
 
+    @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # noqa: ANN401 - the closure's
         """Update every parameter that has a gradient; parameters without one stay as they are.
 
@@ -244,6 +277,52 @@ class Optimizer:
             if name != "step" and value.dtype is old and (value.ndim or not param.ndim):
                 entry[name] = value.to(param.dtype)
 
+    # ------------------------------------------------------------------ hooks
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - as object's
+        """Let the hooks run around a `step` that a subclass defines."""
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]  # the same, with hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
+
+        The optimizer is the first of ``args``, as in PyTorch.
+        """
+        return RemovableHandle(self._hooks["step_pre"], hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return RemovableHandle(self._hooks["step_post"], hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict`."""
+        return add(self._hooks["state_pre"], hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; what it returns replaces the result."""
+        return add(self._hooks["state_post"], hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before `load_state_dict`; what it returns is loaded instead.
+
+        It gets a shallow copy of the state.
+        """
+        return add(self._hooks["load_pre"], hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after `load_state_dict`."""
+        return add(self._hooks["load_post"], hook, prepend)
+
     # ------------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
@@ -251,6 +330,8 @@ class Optimizer:
 
         A parameter that was never updated has no state.
         """
+        for hook in tuple(self._hooks["state_pre"].values()):
+            hook(self)
         numbers: dict[Tensor, int] = {}
         groups = []
         for group in self.param_groups:
@@ -272,10 +353,18 @@ class Optimizer:
             kept = {name: entry[name] for name in names}
             if kept and entry["step"].item() > 0.0:
                 state[numbers[param]] = kept
-        return {"state": state, "param_groups": groups}
+        found: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in tuple(self._hooks["state_post"].values()):
+            replaced = hook(self, found)
+            found = found if replaced is None else replaced
+        return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take settings and state over from `state_dict` of an optimizer with equal groups, PyTorch's too."""
+        for hook in tuple(self._hooks["load_pre"].values()):
+            state_dict = dict(state_dict)
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
         groups = state_dict["param_groups"]
         found = [len(group["params"]) for group in groups]
         own = [len(group["params"]) for group in self.param_groups]
@@ -295,6 +384,8 @@ class Optimizer:
                     }
                     entry = {"step": 0.0, **fresh}
                 self._load_entry(param, entry, counters)
+        for hook in tuple(self._hooks["load_post"].values()):
+            hook(self)
 
     def _load_entry(
         self,

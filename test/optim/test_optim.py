@@ -282,3 +282,47 @@ def test_a_rate_beside_the_model_compiles_nothing_anew():
         loss(x).backward()
         trainer.optimizer.step()
     assert tp.compiler.stats().captures == before + 1
+
+
+# ---- hooks
+
+
+def test_hooks_run_around_a_step():
+    weight, seen = nn.Parameter(tp.ones(2)), []
+    opt = optim.SGD([weight], lr=0.5)
+    before = opt.register_step_pre_hook(lambda opt, args, kwargs: seen.append("before"))
+    opt.register_step_post_hook(lambda opt, args, kwargs: seen.append(weight[0].item()))
+    weight.sum().backward()
+    opt.step()
+    before.remove()
+    opt.step()
+    assert seen == ["before", 0.5, 0.0]
+
+
+def test_a_hook_may_change_what_a_step_gets():
+    weight, losses = nn.Parameter(tp.ones(2)), []
+    opt = optim.LBFGS([weight], lr=0.1, max_iter=1)
+
+    def closure():
+        losses.append(1)
+        loss = (weight * weight).sum()
+        loss.backward()
+        return loss
+
+    opt.register_step_pre_hook(lambda opt, args, kwargs: ((args[0], closure), kwargs))
+    opt.step(None)
+    assert losses
+
+
+def test_hooks_run_around_states():
+    weight = nn.Parameter(tp.ones(2))
+    opt = optim.SGD([weight], lr=0.5, momentum=0.9)
+    seen = []
+    opt.register_state_dict_pre_hook(lambda opt: seen.append("saving"))
+    opt.register_state_dict_post_hook(lambda opt, state: {**state, "more": 1})
+    opt.register_load_state_dict_pre_hook(lambda opt, state: seen.append(state.pop("more")))
+    opt.register_load_state_dict_post_hook(lambda opt: seen.append("loaded"))
+    state = opt.state_dict()
+    opt.load_state_dict(state)
+    assert seen == ["saving", 1, "loaded"]
+    assert state["more"] == 1

@@ -430,3 +430,28 @@ def test_mistakes():
     with pytest.raises(ArgumentError, match="depend on data"):
         optim.LBFGS([p]).compile()
     assert optim.Adam([p], foreach=True, fused=None, capturable=False).defaults["lr"] == 1e-3
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("adjust", [None, "match_rms_adamw"])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6)])
+def test_muon_steps_along_a_nearly_orthogonal_matrix(shape, adjust, compiled):
+    weight = nn.Parameter(tp.zeros(*shape))
+    opt = optim.Muon([weight], lr=1.0, weight_decay=0.0, adjust_lr_fn=adjust)
+    if compiled:
+        opt.compile()
+    grad = np.random.default_rng(0).normal(size=shape)
+    weight.grad = tensor_of(grad)
+    opt.step()
+    left, _, right = np.linalg.svd(grad, full_matrices=False)
+    scale = max(1.0, shape[0] / shape[1]) ** 0.5 if adjust is None else 0.2 * 6**0.5
+    factor = np.diag(left.T @ to_array(weight) @ right.T) / -scale
+    assert (factor > 0.6).all()
+    assert (factor < 1.3).all()
+    expected = 0.05 * grad
+    np.testing.assert_allclose(to_array(opt.state[weight]["momentum_buffer"]), expected, rtol=1e-5)
+
+
+def test_muon_refuses_what_is_no_matrix():
+    with pytest.raises(ArgumentValueError, match="Muon optimizes matrices"):
+        optim.Muon([nn.Parameter(tp.zeros(3))])

@@ -16,6 +16,7 @@ tensor([[[[ 8.,  9., 11., 13.],
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tensorplay.core.dtypes import float64, int64
@@ -125,7 +126,7 @@ def _declare(ndim: int) -> tuple[Operator, Operator]:
                 f"{tuple(draws.shape)} and {draws.dtype}"
             )
         places = _places(draws.detach(), image, kernel, size).flatten(2 + ndim)
-        listed = places.reshape((*shape[:2], -1, *[1] * (ndim - 1)))
+        listed = places.reshape((*shape[:2], prod(places.shape[2:]), *[1] * (ndim - 1)))
         found = read_at_places(images.detach(), listed, ndim).reshape(places.shape)
         chosen = found.argmax(-1, keepdim=True)
         places = places.gather(-1, chosen).squeeze(-1)
@@ -178,6 +179,7 @@ def _samples(ndim: int, *, with_indices: bool) -> Callable[[], Iterator[Sample]]
 
         yield sample(Arg((2, 3, *images)), kernel, size, _random_samples=draws(2, 3))
         yield sample(Arg((2, *images)), 2, 1, _random_samples=draws(1, 2))
+        yield sample(Arg((0, 2, *images)), 2, 1, _random_samples=draws(0, 2))
         more = {} if with_indices else {"return_indices": True}
         yield sample(Arg((1, 2, *images)), 2, output_ratio=0.5, _random_samples=draws(1, 2), **more)
         yield bad(ArgumentValueError, "either output_size", Arg((1, 1, *images)), 2)

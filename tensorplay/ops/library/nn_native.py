@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def _statistics(
     x: Tensor, dims: tuple[int, ...], eps: float, like: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Mean and ``1 / √(var + eps)`` over dimensions, which keep the size 1, in the dtype of ``like``."""
-    x = widen(x)
+    """Mean and ``1 / √(var + eps)`` over dimensions, which keep the size 1, in the dtype of ``like``; without gradients."""
+    x = widen(x.detach())
     mean = x.mean(dims, keepdim=True)
     variance = ((x - mean) * (x - mean)).mean(dims, keepdim=True)
     return mean.to(like.dtype), tp.rsqrt(variance + eps).to(like.dtype)
@@ -41,7 +41,7 @@ def _statistics(
 def native_layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `layer_norm` gives, the mean of each slice, and ``1 / √(var + eps)``; these keep dimensions of size 1.
+    """What `layer_norm` gives, the mean of each slice, and ``1 / √(var + eps)``; these keep dimensions of size 1 and have no gradient.
 
     >>> tp.native_layer_norm(tp.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
     tensor([[2.]])
