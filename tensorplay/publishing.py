@@ -119,6 +119,9 @@ def _publish(operator: Operator) -> None:
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "tensor": tensor_from_data,
+    "zero_": methods.zero_,
+    "fill_": methods.fill_,
+    "resize_as_": views_in_place.resize_as_,
     **{
         function.__name__: function
         for function in (

@@ -49,6 +49,10 @@ class Monoid:
     reduce: Callable[[Array, Axes, bool], tuple[Array, ...]]
     accumulator: Callable[[DType], DType]
 
+    def on(self, dtype: DType) -> Monoid:
+        """What it is on elements of a dtype: sums of bools are `any`, products are `all`."""
+        return _OF_BOOLS.get(self.name, self) if dtype.kind == "b" else self
+
     def __repr__(self) -> str:
         """Text as in `monoids.sum`."""
         return f"monoids.{self.name}"
@@ -219,6 +223,8 @@ ALL = Monoid("all", 1, lambda _: True, lambda a, b: (ops.logical_and(a[0], b[0])
 ARGMAX = Monoid("argmax", 2, lambda _: None, _pick(ops.gt), _arg(np.argmax), _itself)
 ARGMIN = Monoid("argmin", 2, lambda _: None, _pick(ops.lt), _arg(np.argmin), _itself)
 WELFORD = Monoid("welford", 3, lambda _: 0, _merge_welford, _welford, _doubled)
+
+_OF_BOOLS = {"sum": ANY, "prod": ALL}
 
 MONOIDS: Sequence[Monoid] = (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD)
 

@@ -316,19 +316,25 @@ def linspace(
 ) -> Value:  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
-    Computed in float64 from the nearer end. `start` and `end` may be 0-d tensors, through which no
+    Computed in float64 from the nearer end; integer dtypes drop what comes after the point, of `start`
+    and `end` and of the results. `start` and `end` may be 0-d tensors, through which no
     gradient flows.
 
     >>> import tensorplay as tp
     >>> tp.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    return evenly_spaced(float64_of(start), float64_of(end), steps, index[0])
+    first, last = spaced_bound(start, dtype), spaced_bound(end, dtype)
+    return evenly_spaced(first, last, steps, index[0])
 
 
-def float64_of(number: Value | Number) -> Value | Number:
-    """A tensor's number in float64; a Python number as it is."""
-    return ops.to_dtype(number, dtypes.float64) if isinstance(number, Value) else number
+def spaced_bound(number: Value | Number, dtype: DType | None) -> Value | Number:
+    """A bound in float64, of an integer dtype without what comes after the point."""
+    whole = dtype is not None and dtype.is_integral
+    if not isinstance(number, Value):
+        return int(number.real) if whole else number
+    wide = ops.to_dtype(number, dtypes.float64)
+    return ops.trunc(wide) if whole else wide
 
 
 def evenly_spaced(start: Value | Number, end: Value | Number, steps: int, place: Value) -> Value:
@@ -487,6 +493,7 @@ def _arange_samples() -> Iterator[Sample]:
 def _linspace_samples() -> Iterator[Sample]:
     yield sample(0.0, 1.0, 5)
     yield sample(3, -2, 4, dtype=dtypes.float64)
+    yield sample(4.3, 1, 9, dtype=dtypes.int32)
     yield sample(2.0, 5.0, 1)
     yield sample(Arg(()), 2.0, 4)
     yield sample(1, Arg((), dtypes.int64, low=3, high=9), 5, dtype=dtypes.float64)

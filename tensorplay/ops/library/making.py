@@ -18,7 +18,13 @@ from tensorplay.core.dtypes import DType, Number
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, pointwise
-from tensorplay.ops.library.creation import empty, evenly_spaced, full, spaced_shape
+from tensorplay.ops.library.creation import (
+    empty,
+    evenly_spaced,
+    full,
+    spaced_bound,
+    spaced_shape,
+)
 from tensorplay.ops.samples import Arg, Sample, bad, sample
 from tensorplay.ops.signature import Size
 from tensorplay.ops.values import Index, Value
@@ -46,16 +52,8 @@ def logspace(
     >>> tp.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    whole = dtype is not None and dtype.is_integral
-    first, last = (_exponent(each, whole) for each in (start, end))
+    first, last = (spaced_bound(each, dtype) for each in (start, end))
     return ops.pow(base, evenly_spaced(first, last, steps, index[0]))
-
-
-def _exponent(number: Value | Number, whole: bool) -> Value | Number:
-    if not isinstance(number, Value):
-        return int(number.real) if whole else number
-    wide = ops.to_dtype(number, dtypes.float64)
-    return ops.trunc(wide) if whole else wide
 
 
 @composite(factory=True)

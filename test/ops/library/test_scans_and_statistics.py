@@ -105,3 +105,20 @@ def test_diff_and_trapezoid_equal_numpy():
     )
     running = tp.cumulative_trapezoid(x, t)
     np.testing.assert_allclose(running[:, -1].numpy(), np.trapezoid(X, places), 1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 64), (2, 5), (200,), (1, 1)])
+def test_sums_and_products_of_bools_are_any_and_all_compiled_too(shape):
+    x = tp.from_numpy(np.random.default_rng(0).uniform(size=shape) > 0.1)
+
+    def f(x):
+        return (
+            x.sum(-1, dtype=tp.bool), x.prod(-1, dtype=tp.bool), x.sum(0, dtype=tp.bool),
+            x.prod(0, dtype=tp.bool), x.cumsum(0, dtype=tp.bool), x.float().prod(-1, dtype=tp.bool),
+        )  # fmt: skip
+
+    for found, right in zip(tp.compile(f, strict_native=True)(x), f(x), strict=True):
+        assert found.dtype is tp.bool
+        assert found.tolist() == right.tolist()
+    assert f(x)[0].tolist() == x.any(-1).tolist()
+    assert f(x)[1].tolist() == x.all(-1).tolist()

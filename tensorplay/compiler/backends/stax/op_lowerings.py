@@ -22,6 +22,7 @@ from tensorplay.compiler.backends.stax.lowered import LoweredTensor, Stored
 from tensorplay.compiler.backends.stax.lowering_rules import broadcast_loader
 from tensorplay.core import dtypes
 from tensorplay.core.layout import broadcast_shapes
+from tensorplay.ops.monoids import SUM, Monoid
 from tensorplay.ops.registry import Operator, Overload, tp
 from tensorplay.ops.values import Value
 from tensorplay.ops.values import to_dtype as convert
@@ -84,7 +85,7 @@ def pointwise(
 
 
 def scan(
-    kind: str, x: LoweredTensor, dim: int, accumulator: DType, out_dtype: DType
+    monoid: Monoid, x: LoweredTensor, dim: int, accumulator: DType, out_dtype: DType
 ) -> LoweredTensor:
     """Return the running merge of a tensor along a dimension."""
     load = x.make_loader()
@@ -92,7 +93,7 @@ def scan(
     def inner(handler: SymbolicHandler, index: Index) -> Value:
         return convert(load(handler, index), accumulator)
 
-    loops = Scan(accumulator, x.size, dim, kind, inner)
+    loops = Scan(accumulator, x.size, dim, monoid.on(accumulator).name, inner)
     draft = x.context.add_buffer(loops, x.device, x.size, x.origins)
     running = LoweredTensor(
         x.context, x.size, accumulator, x.device, Stored(draft), origins=x.origins
@@ -115,7 +116,7 @@ def lower_cumsum(input: LoweredTensor, dim: int, dtype: object = None) -> Lowere
     if not input.size or 0 in input.size:
         return pointwise(lambda v: v, input, out_dtype=result)
     rounded = pointwise(lambda v: convert(v, result), input, out_dtype=result)
-    return scan("sum", rounded, dim % len(input.size), result.compute, result)
+    return scan(SUM, rounded, dim % len(input.size), result.compute, result)
 
 
 @register_lowering(tp["cat"])

@@ -47,7 +47,7 @@ def lower_reduction(call: Call, kind: kinds.Reduction) -> LoweredTensor:
         return kind.before(operator, values, load(handler, index))
 
     rows = Rows(call, tensor, dims, kept, element, plan.accumulator)
-    states = rows.states(kind.monoid)
+    states = rows.states(kind.monoid.on(plan.accumulator))
     count = prod(rows.sizes)
     dtype = call.meta.dtype
 
