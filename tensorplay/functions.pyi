@@ -16,6 +16,8 @@ from tensorplay.conversions import frombuffer as frombuffer
 from tensorplay.core.device import Device
 from tensorplay.core.dtypes import DType
 from tensorplay.core.random import Generator
+from tensorplay.methods import fill_ as fill_
+from tensorplay.methods import zero_ as zero_
 from tensorplay.queries import allclose as allclose
 from tensorplay.queries import broadcast_shapes as broadcast_shapes
 from tensorplay.queries import broadcast_tensors as broadcast_tensors
@@ -38,6 +40,7 @@ from tensorplay.tensor import from_dlpack as from_dlpack
 from tensorplay.tensor import from_numpy as from_numpy
 from tensorplay.tensor import is_tensor as is_tensor
 from tensorplay.tensor import tensor_from_data as tensor
+from tensorplay.views_in_place import resize_as_ as resize_as_
 
 _bool: TypeAlias = bool
 _int: TypeAlias = int
@@ -1815,6 +1818,7 @@ __all__ = [
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "fill",
+    "fill_",
     "fix",
     "fix_",
     "flatten",
@@ -2113,6 +2117,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "reshape_as",
+    "resize_as_",
     "resolve_conj",
     "resolve_neg",
     "result_type",
@@ -2247,6 +2252,7 @@ __all__ = [
     "xlog1py",
     "xlogy",
     "xlogy_",
+    "zero_",
     "zeros",
     "zeros_like",
 ]
