@@ -23,7 +23,10 @@ DIGEST = sha256(b"".join(path.read_bytes() for path in HEADERS)).hexdigest()
 AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512cd"]
 FLAGS_OF_FILE = {
-    "merge.cpp": ["-O3"],  # its rows are loops for the vectorizer
+    # Loops for the vectorizer.
+    "convolve.cpp": ["-O3"],
+    "elementwise.cpp": ["-O3"],
+    "merge.cpp": ["-O3"],
     "elementwise_avx2.cpp": AVX2,
     "elementwise_avx512.cpp": [*AVX512, "-mprefer-vector-width=512"],
 }

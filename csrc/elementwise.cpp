@@ -128,7 +128,7 @@ int64_t run_code(void* context, int64_t begin, int64_t end) {
         if (filled[k] != cursor->at) {
           T number;
           memcpy(&number, cursor->at, sizeof(T));
-          std::fill(block, block + longest, number);
+          std::fill(block, block + std::min(longest, nest.shape[nest.ndim - 1]), number);
           filled[k] = cursor->at;
         }
         values[k] = block;

@@ -7,6 +7,16 @@
 namespace tp {
 namespace {
 
+// sum + a * b, as a BLAS does it: in one step where the machine has that.
+template <class V>
+TP_METHOD V with_product(V sum, V a, V b) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return fma(a, b, sum);
+#else
+  return sum + a * b;
+#endif
+}
+
 // `r` rows of windows from one on, `n` windows of each at a time: as many sums, none of which waits for another.
 template <class T, int n, int r>
 TP_METHOD void window_rows(const WindowPlane& w, int64_t row) {
@@ -21,7 +31,7 @@ TP_METHOD void window_rows(const WindowPlane& w, int64_t row) {
     for (int64_t t = 0; t < w.taps; ++t) {
       const V factor(weight[t]);
       const T* at = base + w.offsets[t];
-      for (int k = 0; k < r; ++k) sums[k] = sums[k] + factor * load<n>(at + k * w.row_step);
+      for (int k = 0; k < r; ++k) sums[k] = with_product(sums[k], factor, load<n>(at + k * w.row_step));
     }
     for (int k = 0; k < r; ++k) {
       // What reaches over a short row's end is written over with the rows after it.
@@ -40,6 +50,9 @@ TP_METHOD void window_rows(const WindowPlane& w, int64_t row) {
 template <class T, int n>
 void window_plane_by(const WindowPlane& w) {
   int64_t row = 0;
+  if constexpr (n < kLanes<T>) {
+    for (; row + 8 <= w.height; row += 8) window_rows<T, n, 8>(w, row);
+  }
   for (; row + 4 <= w.height; row += 4) window_rows<T, n, 4>(w, row);
   for (; row < w.height; ++row) window_rows<T, n, 1>(w, row);
 }

@@ -111,6 +111,19 @@ def test_numbers_of_rows_and_channels(dtype, size):
     assert np.array_equal(strided, before[..., ::2] * channel + row - column)
 
 
+def test_one_number_of_all_rows_when_a_thread_begins_within_a_row():
+    (base,) = arrays(F32, (300, 500))
+    x, one = base[:, :491], np.array([[1.5]], F32)
+    program = _C.ElementProgram(F32, "ff", (), (("mul", 0, 1), ("add", 2, 0)), False)
+    before = _C.get_num_threads()
+    try:
+        for count in (1, 2, 3, 5):
+            _C.set_num_threads(count)
+            assert np.array_equal(program(x, one), x * one + x)
+    finally:
+        _C.set_num_threads(before)
+
+
 def test_scratch_blocks_are_used_again():
     """A chain of 200 steps, each of which reads the last and the first."""
     (x,) = arrays(F64, 3000)

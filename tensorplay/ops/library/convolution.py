@@ -79,8 +79,8 @@ def convolution(
     channels reads its own group of input channels. Computed as a matrix product over the windows'
     columns (im2col).
     """
-    _convolution_meta(meta_of(input), meta_of(weight), stride, padding, dilation, groups)
     windows = _windows(input.shape, weight.shape, stride, padding, dilation, groups)
+    _common(meta_of(input), meta_of(weight), ())
     return narrow(convolve(wide(input), wide(weight), windows, groups), input)
 
 

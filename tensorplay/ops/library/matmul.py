@@ -104,6 +104,10 @@ def _matmul_other(grad: Tensor, input: Tensor, other: TensorMeta) -> Tensor:
         return (grad.unsqueeze(-1) * input).sum(tuple(range(input.ndim - 1)))
     if input.ndim == 1:
         return input.unsqueeze(-1) * grad.unsqueeze(-2)
+    if other.ndim == 2 and input.ndim > 2:
+        # One product over all rows, instead of one a batch and their sum.
+        rows, columns = other.shape
+        return matmul(input.reshape((-1, rows)).t(), grad.reshape((-1, columns)))
     return matmul(_turned(input), grad)
 
 

@@ -100,7 +100,7 @@ def _sum_gradient(
 def _mean_gradient(
     grad: Tensor, input: TensorMeta, dim: Sequence[int] | None, keepdim: bool
 ) -> Tensor:
-    return spread(grad, input, dim, keepdim) / reduced_count(input, dim)
+    return spread(grad / reduced_count(input, dim), input, dim, keepdim)
 
 
 def reduced_count(input: TensorMeta, dim: Sequence[int] | None) -> int:
