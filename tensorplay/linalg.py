@@ -32,6 +32,9 @@ eigvalsh = function_named("linalg_eigvalsh")
 householder_product = function_named("linalg_householder_product")
 inv = function_named("linalg_inv")
 inv_ex = function_named("linalg_inv_ex")
+ldl_factor = function_named("linalg_ldl_factor")
+ldl_factor_ex = function_named("linalg_ldl_factor_ex")
+ldl_solve = function_named("linalg_ldl_solve")
 lstsq = function_named("linalg_lstsq")
 lu = function_named("linalg_lu")
 lu_factor = function_named("linalg_lu_factor")
@@ -59,5 +62,5 @@ vecdot = function_named("linalg_vecdot")
 vector_norm = function_named("linalg_vector_norm")
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip

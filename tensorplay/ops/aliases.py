@@ -35,6 +35,7 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "neg": ("negative",),
     "sub": ("subtract",),
     "transpose": ("swapdims",),
+    "trapezoid": ("trapz",),
     "trunc": ("fix",),
     "vstack": ("row_stack",),
 }

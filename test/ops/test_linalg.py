@@ -279,3 +279,51 @@ def test_the_namespace_is_complete_and_documented():
         assert getattr(tp.linalg, name).__doc__
     with pytest.raises(ShapeError, match="inv: expected square"):
         linalg.inv(tp.ones(2, 3))
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl_solves_indefinite_systems(hermitian):
+    A = matrices(2, 3, 3)
+    A[0, [0, 1, 2], [0, 1, 2]] = 0  # a block of order 2
+    A = A + A.swapaxes(-2, -1)
+    if hermitian:
+        A = A + 1j * np.array([[0, 1, 2], [-1, 0, 3], [-2, -3, 0]])
+    B = matrices(3, 2).astype(A.dtype)
+    LD, pivots = linalg.ldl_factor(tp.from_numpy(A), hermitian=hermitian)
+    found = linalg.ldl_solve(LD, pivots, tp.from_numpy(B), hermitian=hermitian)
+    close(found, np.linalg.solve(A, np.broadcast_to(B, (2, 3, 2))))
+    with pytest.raises(tp.linalg.LinAlgError, match="singular"):
+        linalg.ldl_factor(tp.zeros(2, 2))
+
+
+def test_low_rank_parts_are_exact_where_the_rank_is_low():
+    A = matrices(2, 6, 2) @ matrices(2, 2, 4)
+    for x in (tp.from_numpy(A), tp.from_numpy(A).mT):
+        U, S, V = tp.svd_lowrank(x, q=2)
+        close((U * S.unsqueeze(-2)) @ V.mT, x.numpy())
+        close(S, linalg.svdvals(x).numpy()[..., :2])
+    _, S, _ = tp.pca_lowrank(tp.from_numpy(A), q=2)
+    close(S, np.linalg.svd(A - A.mean(-2, keepdims=True), compute_uv=False)[..., :2])
+
+
+def test_tolerances_may_differ_from_matrix_to_matrix():
+    A = np.stack([np.diag([3.0, 2.0, 1.0])] * 2)
+    x, tolerance = tp.from_numpy(A), tp.tensor([0.1, 1.5], dtype=tp.float64)
+    assert linalg.matrix_rank(x, atol=tolerance).tolist() == [3, 2]
+    assert linalg.matrix_rank(x[0], rtol=tolerance / 3).tolist() == [3, 2]
+    inverse = linalg.pinv(x, atol=tolerance)
+    close(inverse.diagonal(0, -2, -1), [[1 / 3, 1 / 2, 1], [1 / 3, 1 / 2, 0]])
+
+
+def test_norms_of_negative_orders_have_slope_zero_at_zero():
+    for values in ([0.0, 0.0], [0.0, 2.0]):
+        x = tp.tensor(values, requires_grad=True)
+        y = linalg.vector_norm(x, -2)
+        y.backward()
+        assert y.item() == 0.0
+        assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_matrix_exponentials_of_half_types_round_once():
+    x = tp.from_numpy(matrices(3, 3, dtype=np.float32)).to(tp.bfloat16)
+    assert (linalg.matrix_exp(x) == linalg.matrix_exp(x.float()).to(tp.bfloat16)).all()

@@ -268,6 +268,26 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: ANN401  # a nam
     return PLU(P if pivot else tp.zeros((0,), dtype=A.dtype), L, U)
 
 
+@composite(method=True)
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: ANN401  # a tuple
+    """`(LU, pivots)` of `linalg.lu_factor`, and with `get_infos` also the info of `linalg.lu_factor_ex`.
+
+    >>> import tensorplay as tp
+    >>> LU, pivots = tp.lu(tp.tensor([[1.0, 2.0], [2.0, 1.0]]))
+    >>> pivots
+    tensor([2, 2], dtype=tensorplay.int32)
+    """
+    LU, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
+    return (LU, pivots, info) if get_infos else (LU, pivots)
+
+
+@lu.sample
+def _() -> Iterator[Sample]:
+    yield sample(_REGULAR)
+    yield sample(TALL, True, True)
+    yield bad(ShapeError, "expected a matrix", Arg((3,)))
+
+
 @composite(public=True)
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True

@@ -29,6 +29,7 @@ from tensorplay.ops.library.linalg_inverse import linalg_inv
 from tensorplay.ops.library.matmul import matmul
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
+from tensorplay.ops.signature import Parts
 
 if TYPE_CHECKING:
     from tensorplay.core.dtypes import Number
@@ -266,6 +267,26 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     found = _in_cheapest_order(chain)
     found = found.squeeze(0) if is_row else found
     return found.squeeze(-1) if is_column else found
+
+
+@composite()
+def chain_matmul(matrices: Parts) -> Tensor:
+    """The product of matrices in the cheapest order: `linalg.multi_dot`, of separate arguments, also of one.
+
+    >>> import tensorplay as tp
+    >>> tp.chain_matmul(tp.ones(2, 3), tp.ones(3, 4), tp.ones(4, 5)).shape
+    (2, 5)
+    """
+    if len(matrices) == 1:
+        return matrices[0]
+    return linalg_multi_dot(matrices)
+
+
+@chain_matmul.sample
+def _() -> Iterator[Sample]:
+    yield sample(Arg((2, 3)), Arg((3, 4)), Arg((4, 1)))
+    yield sample(Arg((2, 3)))
+    yield bad(ShapeError, "matrices", Arg((2, 3)), Arg((3, 4, 2)))
 
 
 def _in_cheapest_order(chain: list[Tensor]) -> Tensor:
