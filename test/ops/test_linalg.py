@@ -296,6 +296,13 @@ def test_ldl_solves_indefinite_systems(hermitian):
         linalg.ldl_factor(tp.zeros(2, 2))
 
 
+@pytest.mark.parametrize("pivots", [[0, 1], [1, 3], [1, -2], [-2, 1]])
+def test_pivots_that_lead_out_of_the_matrix_are_refused(pivots):
+    found = tp.tensor(pivots, dtype=tp.int32)
+    with pytest.raises(ArgumentValueError, match="expected pivots of ldl_factor"):
+        linalg.ldl_solve(tp.eye(2), found, tp.ones(2, 1))
+
+
 def test_low_rank_parts_are_exact_where_the_rank_is_low():
     A = matrices(2, 6, 2) @ matrices(2, 2, 4)
     for x in (tp.from_numpy(A), tp.from_numpy(A).mT):

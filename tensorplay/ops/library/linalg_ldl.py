@@ -19,7 +19,7 @@ import numpy as np
 
 from tensorplay.core import layout
 from tensorplay.core.dtypes import float64, int32, int64
-from tensorplay.core.errors import DTypeError, LinAlgError, ShapeError
+from tensorplay.core.errors import ArgumentValueError, DTypeError, LinAlgError, ShapeError
 from tensorplay.core.meta import TensorMeta
 from tensorplay.ops.arrays import Array
 from tensorplay.ops.batching import leading
@@ -48,8 +48,10 @@ def _routine(name: str, array: Array, hermitian: bool) -> Any:  # noqa: ANN401  
     return found
 
 
-def _factor_meta(A: TensorMeta, hermitian: bool) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
-    del hermitian
+def _factor_meta(
+    A: TensorMeta, hermitian: bool, check_errors: bool
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    del hermitian, check_errors
     batch, order = check_square("ldl_factor", A)
     pivots, info = ((*batch, order), batch)
     return (
@@ -60,7 +62,7 @@ def _factor_meta(A: TensorMeta, hermitian: bool) -> tuple[TensorMeta, TensorMeta
 
 
 @structured(meta=_factor_meta, public=False, not_differentiable=_LAPACKS, batching=leading)
-def ldl_parts(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+def ldl_parts(A: Array, hermitian: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """L and D in one lower triangle (..., N, N), pivots (..., N) and LAPACK's info (...), both int32.
 
     The lower triangle of A is read. Needs SciPy.
@@ -73,16 +75,18 @@ def ldl_parts(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
         for place in np.ndindex(*batch):
             whole, pivots[place], info[place] = factor(A[place], lower=1)
             LD[place] = np.tril(whole)
+    if check_errors and info.any():
+        raise LinAlgError("ldl_factor: D has a zero block on its diagonal: the matrix is singular")
     return LD, pivots, info
 
 
 @ldl_parts.sample
 def _() -> Iterator[Sample]:
-    yield sample(Arg((3, 3), values=[4.0, 1.0, 0.5, 1.0, -3.0, -0.6, 0.5, -0.6, 2.0]), False)
-    yield sample(Arg((2, 2, 2), float64), True)
-    yield sample(Arg((0, 3, 3)), False)
-    yield bad(ShapeError, "square", Arg((2, 3)), False)
-    yield bad(DTypeError, "float32 or float64", Arg((2, 2), int64), False)
+    yield sample(Arg((3, 3), values=[4.0, 1.0, 0.5, 1.0, -3.0, -0.6, 0.5, -0.6, 2.0]), False, True)
+    yield sample(Arg((2, 2, 2), float64), True, False)
+    yield sample(Arg((0, 3, 3)), False, True)
+    yield bad(ShapeError, "square", Arg((2, 3)), False, False)
+    yield bad(DTypeError, "float32 or float64", Arg((2, 2), int64), False, False)
 
 
 @composite(public=False, not_differentiable=_LAPACKS)
@@ -97,7 +101,7 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: AN
     tensor([[4.0000, 0.0000],
             [0.5000, 2.0000]])
     """
-    LD, pivots, _ = linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    LD, pivots, _ = ldl_parts(A, hermitian, True)
     return LDPivots(LD, pivots)
 
 
@@ -111,10 +115,7 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bo
     >>> tp.linalg.ldl_factor_ex(tp.zeros(2, 2)).info
     tensor(1, dtype=tensorplay.int32)
     """
-    LD, pivots, info = ldl_parts(A, hermitian)
-    if check_errors and bool((info != 0).any()):
-        raise LinAlgError("ldl_factor: D has a zero block on its diagonal: the matrix is singular")
-    return LDPivotsInfo(LD, pivots, info)
+    return LDPivotsInfo(*ldl_parts(A, hermitian, check_errors))
 
 
 @linalg_ldl_factor.sample
@@ -128,8 +129,12 @@ def _() -> Iterator[Sample]:
 
 
 def _solve_meta(LD: TensorMeta, pivots: TensorMeta, B: TensorMeta, hermitian: bool) -> TensorMeta:
-    del pivots, hermitian
+    del hermitian
     batch, order = check_square("ldl_solve", LD)
+    if pivots.dtype is not int32 or pivots.shape != LD.shape[:-1]:
+        raise ShapeError(
+            f"ldl_solve: expected int32 pivots of shape {LD.shape[:-1]}, found {pivots.dtype} of shape {pivots.shape}"
+        )
     other, rows, columns = check_matrix("ldl_solve", B)
     check_dtype("ldl_solve", LD.dtype, B.dtype)
     if rows != order:
@@ -137,6 +142,21 @@ def _solve_meta(LD: TensorMeta, pivots: TensorMeta, B: TensorMeta, hermitian: bo
             f"ldl_solve: shapes {LD.shape} and {B.shape} do not fit: {order} unknowns, {rows} equations"
         )
     return like(B, *layout.broadcast_shapes("ldl_solve", [batch, other]), rows, columns)
+
+
+def _check_pivots(pivots: Array) -> None:
+    """Refuse what `ldl_factor` can't have given: LAPACK would follow it out of the matrix."""
+    order = pivots.shape[-1]
+    for each in pivots.reshape(-1, order).tolist():
+        k = 0
+        while k < order:
+            is_pair = each[k] < 0
+            fits = 1 <= abs(each[k]) <= order
+            if not fits or (is_pair and each[k : k + 2] != [each[k]] * 2):
+                raise ArgumentValueError(
+                    f"ldl_solve: expected pivots of ldl_factor, from 1 to {order} or pairs of negative ones, found {each}"
+                )
+            k += 1 + is_pair
 
 
 @structured(meta=_solve_meta, public=False, not_differentiable=_LAPACKS)
@@ -154,6 +174,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, *, hermitian: bool = Fa
     result = np.empty(meta.shape, B.dtype)
     if not result.size:
         return result
+    _check_pivots(pivots)
     solve = _routine("trs", B, hermitian)
     factors = np.broadcast_to(LD, (*batch, *LD.shape[-2:]))
     exchanges = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
@@ -172,3 +193,4 @@ def _() -> Iterator[Sample]:
     yield sample(factor, Arg((2,), int32, values=[-2, -2]), Arg((2, 1)))
     yield bad(ShapeError, "do not fit", factor, pivots, Arg((3, 1)))
     yield bad(ShapeError, "square", Arg((2, 3)), pivots, Arg((2, 1)))
+    yield bad(ShapeError, "expected int32 pivots", factor, Arg((2,), int64), Arg((2, 1)))
