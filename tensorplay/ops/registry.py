@@ -3,8 +3,8 @@
 `tensorplay.ops.tp` is the namespace: `tp.add` an `Operator`, `tp.add.Tensor` an `Overload` of it.
 
 Facets of an operator: `name`, `kind`, `signature`, `overloads`, `doc`, `samples`, `meta`, `kernel`,
-`vjp` (the pullback), `jvp` (the tangent), `lowering`. The kind derives what the declaration leaves
-open; `freeze()` refuses what is missing.
+`vjp` (the pullback), `jvp` (the tangent), `lowering`, `shortcut` (of a composite). The kind derives what
+the declaration leaves open; `freeze()` refuses what is missing.
 """
 
 from __future__ import annotations
