@@ -17,6 +17,7 @@ context again (`RuntimeError`; see `ops.quiet`).
 
 from __future__ import annotations
 
+import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -118,7 +119,20 @@ def _generate(operator: Operator, name: str, form: str, target: list[Any]) -> Fu
     text = documentation(operator)
     function.__doc__ = f"`{operator.name}` in place: {text}" if inplace else text
     function.__annotations__ = annotations_of(operator)
+    if any(each.name in NUMPY_NAMES for each in parameters):
+        function.__signature__ = _shown_signature(function)  # type: ignore[attr-defined]  # for inspect
     return function
+
+
+def _shown_signature(function: Function) -> inspect.Signature:
+    """The signature as it is documented: each parameter under its own name alone."""
+    signature = inspect.signature(function)
+    parameters = [
+        each.replace(default=each.empty) if each.default is _ABSENT else each
+        for name, each in signature.parameters.items()
+        if name not in NUMPY_NAMES.values()
+    ]
+    return signature.replace(parameters=parameters)
 
 
 def _text_parts(
