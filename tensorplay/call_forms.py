@@ -71,7 +71,7 @@ def var(
 
     `correction` is 1 unless given; `unbiased=False` is 0. `var(x, False)` is `var(x, unbiased=False)`.
     """
-    return _variance(tp.var, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
+    return _variance(tp.var, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def std(
@@ -85,7 +85,7 @@ def std(
     keepdims: bool | None = None,
 ) -> Tensor:
     """The standard deviation over dimensions, all by default: the square root of `var`."""
-    return _variance(tp.std, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
+    return _variance(tp.std, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def var_mean(
@@ -99,7 +99,7 @@ def var_mean(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(variance, mean)` over dimensions, as `var` and `mean` give them."""
-    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
+    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def std_mean(
@@ -113,7 +113,7 @@ def std_mean(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(standard deviation, mean)` over dimensions, as `std` and `mean` give them."""
-    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]
+    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 # ---- writing at places --------------------------------------------------------------------------------------

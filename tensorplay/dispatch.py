@@ -81,7 +81,7 @@ class Mode:
 class FunctionMode(Mode):
     """Sees public calls as written."""
 
-    def call(self, target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def call(self, target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the call gives
         """Handle a call: `target` is a public function, a function of `operator`, or a method's name."""
         raise NotImplementedError
 
@@ -107,11 +107,11 @@ class OperatorMode(Mode):
 
     is_transform: bool = False
 
-    def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def call(self, overload: Overload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the call gives
         """Handle an operator call; `overload(*args, **kwargs)` goes on below this mode."""
         raise NotImplementedError
 
-    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Handle a call given by its canonical values: what comes first, and leads to `call`."""
         overload = operator.overload_of(values)
         args, kwargs = overload.shown(values)
@@ -441,7 +441,7 @@ class ViewStep:
         if operator.not_differentiable is None:
             follows_source = step is None or step.root is None
             self.root = source if follows_source else step.root  # type: ignore[union-attr]  # a step if not
-            self.history = history_number(source) if follows_source else step.history  # type: ignore[union-attr]
+            self.history = history_number(source) if follows_source else step.history  # type: ignore[union-attr]  # its role says so
 
 
 def history_number(tensor: Tensor) -> int:
@@ -454,22 +454,22 @@ def has_history(tensor: Tensor) -> bool:
     """Whether a gradient may flow to a tensor: to itself, or to the tensor that its history follows."""
     if tensor.requires_grad:
         return True
-    step = tensor._view  # noqa: SLF001
+    step = tensor._view  # noqa: SLF001  # a friend of that class
     return step is not None and step.root is not None and step.root.requires_grad
 
 
 def _view_result(result: Tensor, operator: Operator, values: Values) -> Tensor:
-    result._view = ViewStep(values[0], operator, values[1:])  # type: ignore[arg-type]  # noqa: SLF001
+    result._view = ViewStep(values[0], operator, values[1:])  # type: ignore[arg-type]  # noqa: SLF001  # a friend of that class
     return result
 
 
 def view_steps(tensor: Tensor, start: Tensor | None = None) -> list[ViewStep]:
     """The steps from the base (or from `start`, a tensor on the chain) to this view, in order."""
     steps: list[ViewStep] = []
-    step = tensor._view  # noqa: SLF001
+    step = tensor._view  # noqa: SLF001  # a friend of that class
     while step is not None:
         steps.append(step)
-        step = None if step.source is start else step.source._view  # noqa: SLF001
+        step = None if step.source is start else step.source._view  # noqa: SLF001  # a friend of that class
     steps.reverse()
     return steps
 
@@ -576,7 +576,7 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
     tensor: Any = values[0]
     kind = operator.kind
     if type(kind) is Pointwise and not _modes.get() and _is_plain(operator, values):
-        plain = tuple(value.array if is_tensor(value) else value for value in values)  # type: ignore[attr-defined]
+        plain = tuple(value.array if is_tensor(value) else value for value in values)  # type: ignore[attr-defined]  # its role says so
         plan = kind.plan(operator, plain)
         if plan.result is tensor.dtype:
             check_writable(tensor)
@@ -585,7 +585,7 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
             return tensor  # type: ignore[no-any-return]  # a tensor
     value = call(operator, values)
     write(tensor, fit_value(f"{operator.name}_", tensor, value))
-    return tensor  # type: ignore[no-any-return]
+    return tensor  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def _write_into(

@@ -58,7 +58,7 @@ def through_modes(
     raw = (*args, *(kwargs[name] for name in operator.signature.keyword_names))
     shown_args, shown_kwargs = operator.signature.given(raw)
 
-    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         return dispatch.call(operator, operator.signature.bind(args, kwargs))
 
     return dispatch.call_function(target, body, shown_args, shown_kwargs)
@@ -221,7 +221,7 @@ def _inplace_through_modes(
     names = operator.signature.keyword_names
     shown_args, shown_kwargs = operator.signature.given((*args, *(kwargs[name] for name in names)))
 
-    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def body(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         return dispatch.call_inplace(operator, operator.signature.bind(args, kwargs))
 
     return dispatch.call_function(target, body, shown_args, shown_kwargs)
@@ -330,7 +330,7 @@ class _Preparation:
         plan = kind.plan(self.operator, values)
         names = [each.name for each in self.operator.signature.parameters if each.takes_tensor]
         tensors = [each for each in values if is_tensor(each)]
-        same_type = all(plan.computation.compute is each.dtype for each in tensors)  # type: ignore[attr-defined]
+        same_type = all(plan.computation.compute is each.dtype for each in tensors)  # type: ignore[attr-defined]  # its role says so
         if same_type and plan.is_plain and list(plan.ready().inputs) == names:
             kernel = plan.ready().fresh
         if len(self.kernels) < 1024:  # attributes by value: keep it bounded

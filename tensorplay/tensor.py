@@ -232,7 +232,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
         """Ask for gradients of this leaf, or stop asking."""
         if dispatch.current_modes():
             arguments = () if requires_grad else (False,)
-            return dispatch.call_function(  # type: ignore[no-any-return]
+            return dispatch.call_function(  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
                 "requires_grad_", Tensor._requires_grad_, (self, *arguments), {}
             )
         return self._requires_grad_(requires_grad)
@@ -290,7 +290,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
             raise GradientError(msg)
         return self._data("numpy()")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401  # any value
         """NumPy's protocol: the same memory where the dtype allows it."""
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -435,7 +435,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
 
     # ---- conversion
 
-    def to(self, *args: Any, dtype: DType | None = None, device: Device | str | None = None,  # noqa: ANN401
+    def to(self, *args: Any, dtype: DType | None = None, device: Device | str | None = None,  # noqa: ANN401  # any value
            non_blocking: bool = False, copy: bool = False,
            memory_format: MemoryFormat = preserve_format) -> Tensor:  # fmt: skip
         """Convert to a dtype, a device, or those of another tensor, and to a memory format.
@@ -505,7 +505,7 @@ def tensor_from_data(
     """A new tensor that holds a copy of `data`: numbers, nested sequences, arrays or tensors."""
     options: dict[str, Any] = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
     options = {name: value for name, value in options.items() if value}
-    return dispatch.call_function(tensor_from_data, _tensor_from_data, (data,), options)  # type: ignore[no-any-return]
+    return dispatch.call_function(tensor_from_data, _tensor_from_data, (data,), options)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def _tensor_from_data(
@@ -571,7 +571,7 @@ def _array_of(data: object, wanted: DType | None = None) -> Array:
 def _with_numbers(data: Sequence[Any]) -> list[Any]:
     """Nested sequences with 0-d tensors and arrays replaced by what NumPy understands."""
     return [
-        each._data("tensor()") if isinstance(each, Tensor)  # noqa: SLF001
+        each._data("tensor()") if isinstance(each, Tensor)  # noqa: SLF001  # a friend of that class
         else _with_numbers(each) if isinstance(each, (list, tuple)) else each
         for each in data
     ]  # fmt: skip

@@ -61,7 +61,7 @@ def _method(name: str, operator: Operator) -> Callable[..., Tensor]:
         self.array = view.array
         self.grad_fn, self.output_nr = view.grad_fn, view.output_nr
         self.requires_grad = view.requires_grad
-        self._view = view._view  # noqa: SLF001
+        self._view = view._view  # noqa: SLF001  # a friend of that class
         return self
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
@@ -82,7 +82,7 @@ def _check_plain(name: str, tensor: Tensor) -> None:
 def _take(tensor: Tensor, source: Tensor) -> Tensor:
     """Make the object what another one is."""
     tensor.array, tensor.storage, tensor.dtype = source.array, source.storage, source.dtype
-    tensor._view = source._view  # noqa: SLF001
+    tensor._view = source._view  # noqa: SLF001  # a friend of that class
     return tensor
 
 

@@ -112,7 +112,7 @@ class BatchLevel(FunctionTransform):
 
     # ---- calls
 
-    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Compute a call for all samples."""
         tensors = operator.tensors(values)
         if operator.effect:
@@ -156,7 +156,7 @@ class BatchLevel(FunctionTransform):
             return self._carrying(dispatch.compute(operator, values), found)
         return tuple(map(self.sample, found)) if isinstance(found, tuple) else self.sample(found)
 
-    def _one_by_one(self, operator: Operator, wholes: Values, metas: Values, one: Any) -> Any:  # noqa: ANN401
+    def _one_by_one(self, operator: Operator, wholes: Values, metas: Values, one: Any) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The results of each sample, stacked."""
         _warn_once(operator.name)
         if not self.size:
@@ -208,7 +208,7 @@ class BatchLevel(FunctionTransform):
             dispatch.execute_write(tensor, value)
         into.copy_(given)
 
-    def _note_made(self, tensors: Sequence[Tensor], result: Any) -> None:  # noqa: ANN401
+    def _note_made(self, tensors: Sequence[Tensor], result: Any) -> None:  # noqa: ANN401  # a tensor or a structure of them
         """Remember the tensors over memory that was made at this level."""
         for each in result if isinstance(result, tuple) else (result,):
             storage = each.untyped_storage()

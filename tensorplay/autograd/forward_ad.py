@@ -81,7 +81,7 @@ class DualLevel(FunctionTransform):
         self._memories: WeakKeyDictionary[Storage, Memory] = WeakKeyDictionary()
         self._twins: WeakKeyDictionary[Storage, WeakSet[Storage]] = WeakKeyDictionary()
 
-    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Compute a call below this level, and its tangent."""
         if operator.not_differentiable is not None:
             result = dispatch.call(operator, values)
@@ -179,19 +179,19 @@ class DualLevel(FunctionTransform):
                 else tangent
                 for each, tangent in zip(args, tangents, strict=True)
             ]
-        ctx._for_forward = ctx._forward_saved  # noqa: SLF001
+        ctx._for_forward = ctx._forward_saved  # noqa: SLF001  # a friend of that class
         try:
             found = function.jvp(ctx, *tangents)
         finally:
-            ctx._for_forward = None  # noqa: SLF001
+            ctx._for_forward = None  # noqa: SLF001  # a friend of that class
         outputs = outcome if isinstance(outcome, tuple) else (outcome,)
         given = found if isinstance(found, tuple) else (found,)
         if len(given) != len(outputs):
             raise GradientError(
                 f"{function.__name__}.jvp returned {len(given)} tangents for {len(outputs)} outputs"
             )
-        constant = {id(each) for each in ctx._constant}  # noqa: SLF001
-        dirty = {id(each) for each in ctx._dirty}  # noqa: SLF001
+        constant = {id(each) for each in ctx._constant}  # noqa: SLF001  # a friend of that class
+        dirty = {id(each) for each in ctx._dirty}  # noqa: SLF001  # a friend of that class
         for output, tangent in zip(outputs, given, strict=True):
             if not isinstance(output, Tensor) or tangent is None or id(output) in constant:
                 continue

@@ -121,23 +121,23 @@ class FunctionNode(Node):
         ctx = self.ctx
         if ctx._saved is None:  # noqa: SLF001 - the context is this node's own
             raise released_error(self)
-        if ctx._materialize:  # noqa: SLF001
+        if ctx._materialize:  # noqa: SLF001  # a friend of that class
             grads = tuple(
                 zeros(spec[0], dtype=spec[1], device=spec[2]) if grad is None and spec else grad
                 for grad, spec in zip(grads, self.outputs, strict=True)
             )
         ctx.needs_input_grad = tuple(wanted)
-        ctx._node = self  # noqa: SLF001
+        ctx._node = self  # noqa: SLF001  # a friend of that class
         try:
             results = self.function.backward(ctx, *grads)
         finally:
-            ctx._node = None  # noqa: SLF001
+            ctx._node = None  # noqa: SLF001  # a friend of that class
         return results if isinstance(results, tuple) else (results,)
 
     def release(self) -> None:
         """Drop the saved tensors."""
-        self.ctx._saved = None  # noqa: SLF001
-        self.ctx._to_save = ()  # noqa: SLF001
+        self.ctx._saved = None  # noqa: SLF001  # a friend of that class
+        self.ctx._to_save = ()  # noqa: SLF001  # a friend of that class
 
 
 class Function:
@@ -157,7 +157,7 @@ class Function:
         raise NotImplementedError("a Function defines forward(ctx, *args) as a static method")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401  # what the user saved and computed
         """Fill ``ctx`` from inputs and output, when ``forward`` takes none."""
         del ctx, inputs, output
         raise NotImplementedError("this Function's forward takes ctx itself")
@@ -175,7 +175,7 @@ class Function:
         raise NotDifferentiableError("this Function defines no jvp(ctx, *tangents)")
 
     @staticmethod
-    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:  # noqa: ANN401
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         """Compute a batch: return the outputs and where each has the batch (`in_dims` says it of `args`).
 
         Without it, `forward`, `backward` and `jvp` are run on samples, as if they were written
@@ -264,17 +264,17 @@ def _record(
     """Give the outputs their history and save what was asked for."""
     inputs = {id(a) for a in args if isinstance(a, Tensor)}
     dirty = {id(t) for t in ctx._dirty}  # noqa: SLF001 - same file
-    constant = {id(t) for t in ctx._constant}  # noqa: SLF001
+    constant = {id(t) for t in ctx._constant}  # noqa: SLF001  # a friend of that class
     if not dirty <= {id(y) for y in outputs}:
         raise ArgumentError("mark_dirty: a changed input must be returned from forward")
     results = [alias(y) if _needs_alias(y, inputs, dirty) else y for y in outputs]
     node.describe_outputs(results)
     numbers = {id(y): number for number, y in enumerate(outputs) if isinstance(y, Tensor)}
-    ctx._saved = tuple(  # noqa: SLF001
+    ctx._saved = tuple(  # noqa: SLF001  # a friend of that class
         None if t is None else SavedTensor(t, numbers.get(id(t)) if id(t) not in inputs else None)
-        for t in ctx._to_save  # noqa: SLF001
+        for t in ctx._to_save  # noqa: SLF001  # a friend of that class
     )
-    ctx._to_save = ()  # noqa: SLF001
+    ctx._to_save = ()  # noqa: SLF001  # a friend of that class
     for number, (output, result) in enumerate(zip(outputs, results, strict=True)):
         if (
             isinstance(result, Tensor)

@@ -88,7 +88,7 @@ def _by_own_rule(
 def _context(
     function: type[Function],
     args: tuple[Any, ...],
-    result: Any,  # noqa: ANN401
+    result: Any,  # noqa: ANN401  # a tensor or a structure of them
 ) -> tuple[Any, FunctionContext]:
     """The context of a call whose outputs are known."""
     if function.setup_context is Function.setup_context:
@@ -102,7 +102,7 @@ def _context(
 
     class Known(function):  # type: ignore[misc,valid-type]  # a class that is an argument
         @staticmethod
-        def forward(*_: Any) -> Any:  # noqa: ANN401
+        def forward(*_: Any) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
             return result
 
     return run_forward(Known, args)
@@ -125,50 +125,50 @@ class BatchedFunction(Function):
         with level:
             outcome, inner = run_forward(function, args)
         held[:] = [outcome, inner]
-        ctx.level, ctx.function, ctx.inner = level, function, inner  # type: ignore[attr-defined]
-        ctx.batched = [  # type: ignore[attr-defined]
+        ctx.level, ctx.function, ctx.inner = level, function, inner  # type: ignore[attr-defined]  # its role says so
+        ctx.batched = [  # type: ignore[attr-defined]  # its role says so
             isinstance(each, Tensor) and level.is_sample(each) for each in args
         ]
-        ctx.set_materialize_grads(inner._materialize)  # noqa: SLF001
+        ctx.set_materialize_grads(inner._materialize)  # noqa: SLF001  # a friend of that class
         outputs = outcome if isinstance(outcome, tuple) else (outcome,)
         results = tuple(level.whole(each) if isinstance(each, Tensor) else each for each in outputs)
         swap = {id(a): b for a, b in zip(outputs, results, strict=True)}
-        saved = inner._to_save  # noqa: SLF001
-        ctx.kinds = [  # type: ignore[attr-defined]
+        saved = inner._to_save  # noqa: SLF001  # a friend of that class
+        ctx.kinds = [  # type: ignore[attr-defined]  # its role says so
             each is not None and level.is_sample(each) for each in saved
         ]
         ctx.save_for_backward(
             *(None if each is None else swap.get(id(each), level.inside(each)) for each in saved)
         )
-        forward_saved = inner._forward_saved  # noqa: SLF001
+        forward_saved = inner._forward_saved  # noqa: SLF001  # a friend of that class
         ctx.save_for_forward(
             *(
                 None if each is None else swap.get(id(each), level.inside(each))
                 for each in forward_saved
             )
         )
-        ctx.forward_kinds = [  # type: ignore[attr-defined]
+        ctx.forward_kinds = [  # type: ignore[attr-defined]  # its role says so
             each is not None and level.is_sample(each) for each in forward_saved
         ]
         ctx.mark_non_differentiable(
-            *(swap[id(each)] for each in inner._constant)  # noqa: SLF001
+            *(swap[id(each)] for each in inner._constant)  # noqa: SLF001  # a friend of that class
         )
-        ctx.mark_dirty(*(swap[id(each)] for each in inner._dirty))  # noqa: SLF001
+        ctx.mark_dirty(*(swap[id(each)] for each in inner._dirty))  # noqa: SLF001  # a friend of that class
         return results if isinstance(outcome, tuple) else results[0]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:  # noqa: ANN401
+    def backward(ctx: Any, *grads: Any) -> Any:  # noqa: ANN401  # what the user saved and computed
         """Run the function's ``backward`` on samples; shared arguments get the sum."""
         level, inner = ctx.level, ctx.inner
         with level:
             inner.needs_input_grad = tuple(ctx.needs_input_grad[4:])
-            inner._for_forward = _samples(level, ctx.saved_tensors, ctx.kinds)  # noqa: SLF001
+            inner._for_forward = _samples(level, ctx.saved_tensors, ctx.kinds)  # noqa: SLF001  # a friend of that class
             try:
                 found = ctx.function.backward(
                     inner, *(None if each is None else level.sample(each) for each in grads)
                 )
             finally:
-                inner._for_forward = None  # noqa: SLF001
+                inner._for_forward = None  # noqa: SLF001  # a friend of that class
         found = found if isinstance(found, tuple) else (found,)
         results = []
         for each, has_batch in zip(found, ctx.batched, strict=True):
@@ -177,7 +177,7 @@ class BatchedFunction(Function):
         return (None, None, None, None, *results)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:  # noqa: ANN401
+    def jvp(ctx: Any, *tangents: Any) -> Any:  # noqa: ANN401  # what the user saved and computed
         """Run the function's ``jvp`` on samples."""
         level, inner = ctx.level, ctx.inner
         with level:
@@ -186,11 +186,11 @@ class BatchedFunction(Function):
                 for each, has_batch in zip(tangents[4:], ctx.batched, strict=True)
             ]
             saved = ctx.saved_tensors
-            inner._for_forward = _samples(level, saved, ctx.forward_kinds)  # noqa: SLF001
+            inner._for_forward = _samples(level, saved, ctx.forward_kinds)  # noqa: SLF001  # a friend of that class
             try:
                 found = ctx.function.jvp(inner, *given)
             finally:
-                inner._for_forward = None  # noqa: SLF001
+                inner._for_forward = None  # noqa: SLF001  # a friend of that class
         found = found if isinstance(found, tuple) else (found,)
         return tuple(None if each is None else level.whole(each) for each in found)
 

@@ -72,7 +72,7 @@ class OperatorNode(Node):
             each.release()
 
 
-def on_call(operator: Operator, values: Values, tensors: list[Tensor]) -> Any:  # noqa: ANN401
+def on_call(operator: Operator, values: Values, tensors: list[Tensor]) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """Compute a call below autograd and record it where a gradient can flow."""
     return record_call(operator, values, tensors, dispatch.compute(operator, values))
 

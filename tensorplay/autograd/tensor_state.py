@@ -68,7 +68,7 @@ def replace_history(tensor: Tensor, node: Node) -> None:
 
 def refresh_view(view: Tensor) -> None:
     """Take the history over that the root has got since the view was made."""
-    step = view._view  # noqa: SLF001
+    step = view._view  # noqa: SLF001  # a friend of that class
     root = step.root
     if root is None:
         return

@@ -138,7 +138,7 @@ def compile(
     return decorate if function is None else decorate(function)
 
 
-def _again(function: Any, backend: str, options: Options, strict_native: bool) -> Any:  # noqa: ANN401
+def _again(function: Any, backend: str, options: Options, strict_native: bool) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """Compile a function or a module on this machine, as one was asked for, perhaps on another."""
     request = Request(
         backend=find_backend(backend),

@@ -88,7 +88,7 @@ def _places(module: Module) -> dict[str, tuple[dict[str, Any], str]]:
     found: dict[str, tuple[dict[str, Any], str]] = {}
     for prefix, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}." if prefix else ""
-        registries: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)  # noqa: SLF001
+        registries: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)  # noqa: SLF001  # a friend of that class
         for registry in registries:
             found.update(
                 {

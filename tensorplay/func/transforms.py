@@ -69,7 +69,7 @@ def value_and_grad(
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:  # noqa: ANN401
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:  # noqa: ANN401  # any value
     """Return ``func(*primals)`` and a function from cotangents of the result to gradients.
 
     The function takes a tree as the result is, and returns a gradient for each primal, in a tuple

@@ -56,7 +56,7 @@ def chosen(name: str, args: tuple[Any, ...], argnums: Argnums) -> Any:  # noqa: 
     return tuple(args[i] for i in places) if isinstance(argnums, tuple) else args[argnums]
 
 
-def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> tuple[Any, ...]:  # noqa: ANN401
+def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> tuple[Any, ...]:  # noqa: ANN401  # tensors, or what an operator takes for one
     """Return the arguments with those of these numbers (see `chosen`) replaced."""
     result = list(args)
     if isinstance(argnums, tuple):

@@ -177,7 +177,7 @@ def _inputs(
     return leaves, found, rebuild
 
 
-def _prefix(dims: Dims, tree: Any, count: int, what: str, of: str) -> list[int | None]:  # noqa: ANN401
+def _prefix(dims: Dims, tree: Any, count: int, what: str, of: str) -> list[int | None]:  # noqa: ANN401  # any value
     """One dimension for each leaf of a tree, from a prefix of the tree."""
     if isinstance(dims, int) and not isinstance(dims, bool):
         return [dims] * count

@@ -142,7 +142,7 @@ class Uninitialized(Tensor):
     def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         """Another one of the same kind."""
         made = self.placeholder
-        copied = type(self)(self.requires_grad, made.device, made.dtype)  # type: ignore[call-arg]
+        copied = type(self)(self.requires_grad, made.device, made.dtype)  # type: ignore[call-arg]  # those of a subclass
         memo[id(self)] = copied
         return copied
 

@@ -52,7 +52,7 @@ def state_places(module: Module) -> Iterator[Place]:
 def _own_places(owner: Module, start: str) -> Iterator[Place]:
     for registry in (owner._parameters, owner._buffers):  # noqa: SLF001 - same package
         for name, tensor in registry.items():
-            if tensor is not None and name not in owner._transient_buffers:  # noqa: SLF001
+            if tensor is not None and name not in owner._transient_buffers:  # noqa: SLF001  # a friend of that class
                 yield Place(start + name, owner, registry, name)
     if _has_extra_state(owner):
         yield Place(f"{start}{EXTRA}", owner, None, EXTRA)

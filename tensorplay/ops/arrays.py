@@ -136,12 +136,12 @@ def power(a: Array, b: Array) -> Array:
 
 def fmax(a: Array, b: Array) -> Array:
     """The larger, `a` when equal; NaN loses."""
-    return np.asarray(np.where((a >= b) | (b != b), a, b))  # noqa: PLR0124
+    return np.asarray(np.where((a >= b) | (b != b), a, b))  # noqa: PLR0124  # NaN differs from itself
 
 
 def fmin(a: Array, b: Array) -> Array:
     """The smaller, `a` when equal; NaN loses."""
-    return np.asarray(np.where((a <= b) | (b != b), a, b))  # noqa: PLR0124
+    return np.asarray(np.where((a <= b) | (b != b), a, b))  # noqa: PLR0124  # NaN differs from itself
 
 
 def relu(x: Array) -> Array:

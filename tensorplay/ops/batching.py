@@ -78,7 +78,7 @@ def each_tensor(
     return tuple(_changed(value, meta, change) for value, meta in zip(values, metas, strict=True))
 
 
-def _changed(value: Any, meta: Any, change: Callable[[Tensor, TensorMeta], object]) -> Any:  # noqa: ANN401
+def _changed(value: Any, meta: Any, change: Callable[[Tensor, TensorMeta], object]) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     if is_tensor(value):
         return change(value, meta)
     if type(value) is tuple and any(is_tensor(each) for each in value):
@@ -97,7 +97,7 @@ def tensor_metas(values: Values) -> list[TensorMeta]:
     return found
 
 
-def leading(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def leading(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The rule of operators whose kernels take any number of leading dimensions (LAPACK's, `matmul`'s).
 
     All operands get the batch, and the same number of leading dimensions behind it.
@@ -124,7 +124,7 @@ def along(*names: str, same_rank: bool = True) -> Rule:
     Samples without dimensions are rows of one element.
     """
 
-    def rule(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def rule(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         ranks = [len(each.shape) for each in tensor_metas(metas)]
         ndim = ranks[0]
         if any(each != ndim for each in ranks) and (same_rank or not ndim):
@@ -144,7 +144,7 @@ def along(*names: str, same_rank: bool = True) -> Rule:
     return rule
 
 
-def broadcasting(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def broadcasting(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The rule of operators whose operands broadcast, as pointwise ones do."""
     del size
     ndim = max(len(meta.shape) for meta in tensor_metas(metas))

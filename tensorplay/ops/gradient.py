@@ -215,7 +215,7 @@ def _argument_layout(operator: Operator, values: Values) -> tuple[_Argument, ...
     found: list[_Argument] = []
     for parameter, value in zip(operator.signature.parameters, values, strict=True):
         if is_tensor(value):
-            found.append(_Argument(parameter.name, None, value.tensor_meta))  # type: ignore[attr-defined]
+            found.append(_Argument(parameter.name, None, value.tensor_meta))  # type: ignore[attr-defined]  # its role says so
         elif parameter.role in {Role.TENSORS, Role.SLOTS, Role.PARTS} and type(value) is tuple:
             found += [
                 _Argument(parameter.name, item, each.tensor_meta)

@@ -98,8 +98,8 @@ def _compile_numpy(program: Program) -> Kernels:
     )  # fmt: skip
     exec(compile(source, f"<numpy {result}>", "exec"), namespace)  # noqa: S102  # our own generated text
     fresh, into = namespace["fresh"], namespace["into"]
-    assert callable(fresh)  # noqa: S101
-    assert callable(into)  # noqa: S101
+    assert callable(fresh)  # noqa: S101  # for the type checker
+    assert callable(into)  # noqa: S101  # for the type checker
     return Kernels(tuple(inputs), fresh, into, len(lines))
 
 

@@ -212,7 +212,7 @@ class Operator:
             return written_pullback(self, values, result, needs)
         return self.kind.pullback(self, values, result, needs)
 
-    def jvp(self, values: Values, result: Result, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401
+    def jvp(self, values: Values, result: Result, tangents: Sequence[Tensor | None]) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The tangent of `result` for tangents of the tensor arguments (None is zero)."""
         if self.written_tangent is not None:
             return self.written_tangent(self, values, result, tangents)

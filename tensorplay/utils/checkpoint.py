@@ -298,7 +298,7 @@ def _reversed_with(
     slots: int,
     count: int,
     preserve_rng_state: bool,
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """Run a chain whose states take at most `slots` slots, the first one included.
 
     Among the cuts that keep to `count` repetitions, the first that also makes the least steps in all
@@ -313,7 +313,7 @@ def _reversed_with(
     )
     first = min(first, len(chain) - 1)
 
-    def reverse_first(value: Any) -> Any:  # noqa: ANN401
+    def reverse_first(value: Any) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         return _reversed_with(chain[:first], value, slots, count - 1, preserve_rng_state)
 
     value = checkpoint(reverse_first, value, preserve_rng_state=preserve_rng_state)

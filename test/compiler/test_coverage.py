@@ -58,7 +58,7 @@ def test_an_operator_declared_later_is_there():
         return input.copy()
 
     @composite()
-    def coverage_probe_twice(input: "Tensor"):  # noqa: F821
+    def coverage_probe_twice(input: "Tensor"):  # noqa: F821  # the registry reads this text
         return registry.coverage_probe(registry.coverage_probe(input))
 
     from tensorplay.ops.samples import Arg, sample

@@ -220,7 +220,7 @@ def test_a_wrapped_function(monkeypatch):
 
 
 def test_the_default_dtype():
-    f = lambda x: x + tp.ones(2)  # noqa: E731
+    f = lambda x: x + tp.ones(2)  # noqa: E731  # a formula in a line
     x = tensor_of([1.0, 2.0], "float16")
     g = compiled(f)
     assert g(x).dtype is tp.float32
@@ -408,7 +408,7 @@ def test_the_reason_names_a_free_tensor_and_sharing():
 
 
 def test_the_limit_is_an_error_in_strict_mode_and_a_warning_else():
-    f = lambda x, n: x * n  # noqa: E731
+    f = lambda x, n: x * n  # noqa: E731  # a formula in a line
     x = tensor_of([1.0])
     with tp.config.override(recompile_limit=3):
         g = compiled(f, strict_native=True)

@@ -210,7 +210,7 @@ def test_equal_calls_merge(x):
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0.0, -0.0), (True, 1)])
 def test_numbers_that_are_equal_but_not_the_same_do_not_merge(x, a, b):
     check_bits(lambda x: (x * a, x * b), x)
-    f = lambda x: tp.copysign(tp.ones(10), x * a) + tp.copysign(tp.ones(10), x * b)  # noqa: E731
+    f = lambda x: tp.copysign(tp.ones(10), x * a) + tp.copysign(tp.ones(10), x * b)  # noqa: E731  # a formula in a line
     check_bits(f, x)
 
 

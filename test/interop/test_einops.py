@@ -119,7 +119,7 @@ def test_a_function_runs_once_when_a_module_is_imported(tmp_path, monkeypatch):
     call_when_imported("never_there_at_all", lambda: calls.append("no"))
     assert calls == []
     with pytest.raises(ModuleNotFoundError):
-        import never_there_at_all  # noqa: F401
+        import never_there_at_all  # noqa: F401  # only the import matters
     import waited_for
 
     assert calls == [3]

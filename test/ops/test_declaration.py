@@ -86,7 +86,7 @@ def test_a_name_is_declared_once(softclip):
 
 
 def test_annotations_name_roles():
-    def strange(input: "Quantity"):  # noqa: F821
+    def strange(input: "Quantity"):  # noqa: F821  # the registry reads this text
         return input
 
     with pytest.raises(RegistryError, match="annotation 'Quantity'"):
@@ -106,7 +106,7 @@ def test_a_rule_reads_parameters_only():
 def test_freeze_names_what_is_missing():
     space = Namespace()
 
-    def bare(input: "Tensor"):  # noqa: F821
+    def bare(input: "Tensor"):  # noqa: F821  # the registry reads this text
         return input
 
     from tensorplay.ops import (

@@ -71,7 +71,7 @@ def test_gradients(name, make):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_tangents(name, make):
     A, T = make(3, 3), make(3, 3)
-    first = lambda y: y[0] if isinstance(y, tuple) else y  # noqa: E731
+    first = lambda y: y[0] if isinstance(y, tuple) else y  # noqa: E731  # a formula in a line
     with tp.autograd.forward_ad.dual_level():
         dual = tp.autograd.forward_ad.make_dual(A, T)
         found = tp.autograd.forward_ad.unpack_dual(first(FUNCTIONS[name](dual))).tangent

@@ -1,6 +1,7 @@
 """The project as a whole: its commands, what importing it loads and costs, and what must never be in it."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -79,3 +80,15 @@ def test_types_are_checked_strictly_and_everywhere():
     assert settings["strict"] is True
     for override in settings["overrides"]:
         assert not [m for m in override["module"] if m.startswith("tensorplay")]
+
+
+def test_every_exception_from_a_rule_says_why():
+    bare = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])\s*$")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in ("tensorplay", "test", "scripts", "bench", "examples")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if bare.search(line)
+    ]
+    assert found == []

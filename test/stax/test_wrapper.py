@@ -153,7 +153,7 @@ def test_backslashes_and_quotes_in_a_source_survive():
         "from tensorplay.compiler.backends.stax.async_compile import AsyncCompile", ""
     )
     with pytest.raises(StopIteration):
-        exec(code, {"AsyncCompile": Compile})  # noqa: S102
+        exec(code, {"AsyncCompile": Compile})  # noqa: S102  # our own text
     assert seen == [f"\n{text.strip(chr(10))}\n"]
 
 

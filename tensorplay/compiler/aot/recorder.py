@@ -75,7 +75,7 @@ class Recorder(OperatorMode):
         self._memories[tensor.untyped_storage()] = Memory(layout_of(meta), node)
         return tensor
 
-    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Compute a call on metadata and append it."""
         values = self._without_data(values)
         if isinstance(operator.kind, Composite):
@@ -260,7 +260,7 @@ def layout_of(meta: TensorMeta) -> Layout:
     return meta.shape, meta.strides, meta.offset, meta.dtype
 
 
-def _tensors_of(metas: TensorMeta | tuple[TensorMeta, ...]) -> Any:  # noqa: ANN401
+def _tensors_of(metas: TensorMeta | tuple[TensorMeta, ...]) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     if isinstance(metas, tuple):
         return tuple(map(dispatch.tensor_of_meta, metas))
     return dispatch.tensor_of_meta(metas)

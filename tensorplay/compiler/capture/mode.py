@@ -144,7 +144,7 @@ class CaptureMode(FunctionMode):
 
     # ------------------------------------------------------------------ calls
 
-    def call(self, target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def call(self, target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the call gives
         """Record a public call."""
         line = user_line()
         args = tuple(
@@ -321,7 +321,7 @@ def _holds_tensors(value: object) -> bool:
 class MetadataOnly(OperatorMode):
     """Lets operators that make tensors from nothing make them without data."""
 
-    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401
+    def call_values(self, operator: Operator, values: Values) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Run the meta rule where there is no tensor argument."""
         if operator.tensors(values):
             return dispatch.call(operator, values)
@@ -341,7 +341,7 @@ def _without_data(result: Any) -> Any:  # noqa: ANN401  # what a public function
     return twin
 
 
-def _run(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _run(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the call gives
     if isinstance(target, str):
         return getattr(args[0], target)(*args[1:], **kwargs)
     return target(*args, **kwargs)

@@ -111,7 +111,7 @@ def _open_registered(value: object) -> Container | None:
 def scalar_key(value: object) -> object:
     """Return what is equal for values of one type that Python could not tell apart."""
     if isinstance(value, float):
-        return (float, struct.pack("d", value)) if value == value else (float, "nan")  # noqa: PLR0124
+        return (float, struct.pack("d", value)) if value == value else (float, "nan")  # noqa: PLR0124  # NaN differs from itself
     if isinstance(value, complex):
         return (complex, scalar_key(value.real), scalar_key(value.imag))
     if isinstance(value, (np.generic, np.ndarray)):
@@ -159,7 +159,7 @@ class _Flattener:
             return "again", number
         self.met[id(value)] = len(self.met)
         if kind is list or kind is tuple:
-            return (kind, *[self.encode(each) for each in value])  # type: ignore[attr-defined]
+            return (kind, *[self.encode(each) for each in value])  # type: ignore[attr-defined]  # its role says so
         container = open_container(value)
         if container is None:
             self.objects.append(value)

@@ -45,7 +45,7 @@ from tensorplay.tensor import Tensor
 
 _C.register_same_value(same_value, ANY_TENSOR)
 
-_DEFAULT_DTYPE: Final = Place("sequence", dtypes._default, 0, "the default dtype")  # noqa: SLF001
+_DEFAULT_DTYPE: Final = Place("sequence", dtypes._default, 0, "the default dtype")  # noqa: SLF001  # a friend of that class
 _SIMILAR: Final = 8
 """How many of the latest specializations a new call is compared with."""
 
@@ -154,7 +154,7 @@ class CompiledFunction(_C.Dispatcher):
         """Return what it is."""
         return f"<compiled {self.name}, {len(self._records)} specializations>"
 
-    def call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:  # noqa: ANN401
+    def call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         """Handle a call that C can't look up by itself."""
         if dispatch.current_modes():
             return self.function(*args, **kwargs)
@@ -168,7 +168,7 @@ class CompiledFunction(_C.Dispatcher):
         finally:
             key.args, key.kwargs = (), {}
 
-    def call_miss(self, structure: Any, leaves: tuple[Any, ...], /) -> Any:  # noqa: ANN401
+    def call_miss(self, structure: Any, leaves: tuple[Any, ...], /) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
         """Specialize for a call that no entry fits, and run it."""
         if isinstance(structure, _CallKey):
             args, kwargs, objects = structure.args, structure.kwargs, structure.objects
@@ -267,7 +267,7 @@ class CompiledFunction(_C.Dispatcher):
 
         def gates_hold(*now: object) -> bool:
             given = [now[number] for number in arguments]
-            return made.gates_hold([*given, *(place.get() for place in places)])  # type: ignore[list-item]
+            return made.gates_hold([*given, *(place.get() for place in places)])  # type: ignore[list-item]  # its role says so
 
         guards = [_guard_spec(fact) for fact in record.facts]
         if is_suspect:

@@ -75,14 +75,14 @@ def _is_elementwise(operator: Operator) -> bool:
     )
 
 
-def _created(operator: Operator, values: Values, meta: TensorMeta) -> Any:  # noqa: ANN401
+def _created(operator: Operator, values: Values, meta: TensorMeta) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     import numpy as np
 
     number: Any = values[operator.signature.places["fill_value"]]
     return np.full((1,) * meta.ndim, number, meta.dtype.numpy)
 
 
-def _computed(operator: Operator, values: Values, found: Mapping[Node, Any]) -> Any:  # noqa: ANN401
+def _computed(operator: Operator, values: Values, found: Mapping[Node, Any]) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """Compute one element; None where eager execution would raise, which is left to run time."""
     arrays = tuple(map_nodes(value, found.__getitem__) for value in values)
     try:

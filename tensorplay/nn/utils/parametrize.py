@@ -252,7 +252,7 @@ def remove_parametrizations(
     del _lists(module)[tensor_name]
     if len(_lists(module)) == 0:
         del module._modules["parametrizations"]  # noqa: SLF001 - nn's own registries
-        object.__setattr__(module, "__class__", type(module)._base)  # type: ignore[attr-defined]  # noqa: SLF001
+        object.__setattr__(module, "__class__", type(module)._base)  # type: ignore[attr-defined]  # noqa: SLF001  # a friend of that class
     if isinstance(kept, Parameter):
         module.register_parameter(tensor_name, kept)
     else:

@@ -127,7 +127,7 @@ class PruningContainer(BasePruningMethod):
         """Add a method for the same parameter."""
         if method._tensor_name != self._tensor_name:  # noqa: SLF001  # of the same class
             raise ArgumentValueError(
-                f"a PruningContainer of {self._tensor_name!r} takes no method of {method._tensor_name!r}"  # noqa: SLF001
+                f"a PruningContainer of {self._tensor_name!r} takes no method of {method._tensor_name!r}"  # noqa: SLF001  # a friend of that class
             )
         self._pruning_methods += (method,)
 

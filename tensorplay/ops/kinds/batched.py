@@ -106,7 +106,7 @@ def derived(operator: Operator, kind: Any, function: Any) -> Operator:  # noqa: 
     return _derived(operator, kind, signature, function)
 
 
-def _derived(operator: Operator, kind: Any, signature: Signature, function: Any) -> Operator:  # noqa: ANN401
+def _derived(operator: Operator, kind: Any, signature: Signature, function: Any) -> Operator:  # noqa: ANN401  # any value
     doc = f"`{operator.name}` of each sample of a batch (derived)."
     made = operator.derived(signature.name, kind, signature, doc, function)
     made.not_differentiable = operator.not_differentiable

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 
-def run_form(form: Form, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def run_form(form: Form, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The result of all samples; `NotImplemented` for scatters that combine by other than a sum, and for merged pieces."""
     batch = _Batch(operator, values, metas, size)
     match form:

@@ -65,7 +65,7 @@ class Index(Kind):
         del operator
         return self._meta(*values)
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The form of a sample, run on tensors of indices, with the batch as an index more."""
         return run_form(self.form(operator, metas), operator, values, metas, size)
 

@@ -60,7 +60,7 @@ class Kind(ABC):
         msg = f"{operator.name} has no forward-mode rule; declare one with @{operator.name}.tangent"
         raise NotDifferentiableError(msg)
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The derived batching rule (see `ops.batching`); `NotImplemented` where there is none."""
         del operator, values, metas, size
         return NotImplemented

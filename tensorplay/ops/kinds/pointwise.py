@@ -311,7 +311,7 @@ class Pointwise(Kind):
         """Compute on arrays, into `out` where given."""
         return self.run_plan(self.plan(operator, values), operator, values, out)
 
-    def run_plan(self, plan: Plan, operator: Operator, values: Values, out: Any) -> Any:  # noqa: ANN401
+    def run_plan(self, plan: Plan, operator: Operator, values: Values, out: Any) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Run a plan of this call on arrays."""
         kernels = plan.ready()
         compute = plan.computation.compute
@@ -341,7 +341,7 @@ class Pointwise(Kind):
         values: Values,
         kernels: Kernels,
         inputs: Sequence[Any],
-        out: Any,  # noqa: ANN401
+        out: Any,  # noqa: ANN401  # any value
     ) -> Any:  # noqa: ANN401  # an array
         """Small contiguous operands: NumPy broadcasts them, and gives a contiguous result."""
         try:
@@ -463,7 +463,7 @@ class Pointwise(Kind):
 
     # ---- batches
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The batch as a dimension in front of all others, to which the samples' dimensions are aligned.
 
         Samples without dimensions are converted first, because promotion ranks 0-d tensors lower.

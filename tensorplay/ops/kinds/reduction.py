@@ -306,7 +306,7 @@ class Reduction(Kind):
 
     # ---- batches
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The reduced dimensions one further back, behind the batch.
 
         Where an operator reduces one dimension or all (argmax), all are merged into one first.

@@ -60,7 +60,7 @@ class Reinterpreted(View):
         first = _C.view(array, (1 if meta.dtype.is_complex else 2,), (1,), 0)
         return _C.view(first.view(self.dtype_rule(meta.dtype).numpy), shape, strides, 0)
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """Parts are the last dimension, whatever is in front."""
         del metas, size
         batch: Any = values[0]

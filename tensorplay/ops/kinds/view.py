@@ -214,7 +214,7 @@ class View(Kind):
 
     # ---- batches
 
-    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+    def batch(self, operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
         """The view of each sample: the same index map behind the batch's own index."""
         del size
         meta: Any = metas[0]

@@ -290,7 +290,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     shape: tuple[int, ...] = getattr(value, "shape", ())
     if shape:
         raise ShapeError(f"masked_fill: expected a number or a 0-d tensor, found shape {shape}")
-    is_complex = value.dtype.kind == "c" if is_tensor(value) else isinstance(value, complex)  # type: ignore[union-attr]
+    is_complex = value.dtype.kind == "c" if is_tensor(value) else isinstance(value, complex)  # type: ignore[union-attr]  # its role says so
     if is_complex and input.dtype.kind != "c":
         raise DTypeError(
             f"masked_fill: the complex number {value} does not fit a {input.dtype} tensor"

@@ -306,7 +306,7 @@ def _bilinear_tangent(
     return total
 
 
-def _batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """A batch of weights is more groups, a batch of images alone is more images."""
     first, second, first_meta, second_meta, groups = (
         cast("Any", each) for each in (*values[:2], *metas[:2], values[-1])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # ---- places in a sorted sequence ----------------------------------------------------------------------
 
 
-def _insertion_meta(sorted_sequence: Any, input: Any, out_int32: bool, right: bool) -> TensorMeta:  # noqa: ANN401
+def _insertion_meta(sorted_sequence: Any, input: Any, out_int32: bool, right: bool) -> TensorMeta:  # noqa: ANN401  # any value
     del right
     found, wanted = dtype_of(input), dtype_of(sorted_sequence)
     if found is not wanted:
@@ -78,7 +78,7 @@ def insertion_places(
 
 
 @insertion_places.batching
-def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """One sequence a sample is a row of a matrix of sequences."""
     sequence: Any
     input: Any

@@ -253,7 +253,7 @@ def _arange_length(start: Number, end: Number, step: Number) -> int:
         msg = f"arange: a step of {step} does not lead from {start} to {end}"
         raise ArgumentValueError(msg)
     if all(isinstance(each, int) for each in (start, end, step)):
-        return -((start - end) // step)  # type: ignore[operator,return-value]
+        return -((start - end) // step)  # type: ignore[operator,return-value]  # its role says so
     return math.ceil((end.real - start.real) / step.real)
 
 

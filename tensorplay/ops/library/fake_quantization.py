@@ -69,7 +69,7 @@ def _(
 
 
 @fake_quantized.tangent
-def _(operator: Any, values: Any, result: Any, tangents: Any) -> Tensor | None:  # noqa: ANN401
+def _(operator: Any, values: Any, result: Any, tangents: Any) -> Tensor | None:  # noqa: ANN401  # tensors, or what an operator takes for one
     del operator, result
     if tangents[0] is None:
         return None

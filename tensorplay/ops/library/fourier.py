@@ -44,7 +44,7 @@ def _check(name: str, input: TensorMeta, *, wants_complex: bool) -> None:
         raise DTypeError(f"{name}: expected {wanted}, found {dtype}")
 
 
-def _behind_batch(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _behind_batch(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The batching rule: dimensions are counted behind the batch."""
     del size
     ndim = len(metas[0].shape)  # type: ignore[attr-defined]  # a meta

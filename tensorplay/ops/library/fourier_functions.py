@@ -159,16 +159,16 @@ def _forward(name: str, *args: Any) -> Tensor:  # noqa: ANN401  # as _c2c
     return _c2c(name, *args, forward=True)
 
 
-def _backward(name: str, *args: Any) -> Tensor:  # noqa: ANN401
+def _backward(name: str, *args: Any) -> Tensor:  # noqa: ANN401  # any value
     return _c2c(name, *args, forward=False)
 
 
-def _hermitian(name: str, *args: Any) -> Tensor:  # noqa: ANN401
+def _hermitian(name: str, *args: Any) -> Tensor:  # noqa: ANN401  # any value
     input, s, dim, norm = args
     return _c2r(name, input, s, dim, OTHER_NORM[_norm(name, norm)], conjugate=True)
 
 
-def _of_hermitian(name: str, *args: Any) -> Tensor:  # noqa: ANN401
+def _of_hermitian(name: str, *args: Any) -> Tensor:  # noqa: ANN401  # any value
     input, s, dim, norm = args
     return _r2c(name, input, s, dim, OTHER_NORM[_norm(name, norm)]).conj()
 

@@ -263,7 +263,7 @@ def _scatter_form_of(name: str, combine: Monoid | None) -> Any:  # noqa: ANN401 
     return form
 
 
-def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: bool) -> Array:  # noqa: ANN401
+def _scattered(name: str, input: Array, dim: int, index: Array, src: Any, add: bool) -> Array:  # noqa: ANN401  # any value
     dim = _check_scatter(name, input, dim, index, src)
     if names_nothing(index):
         return np.array(input, order="C")
@@ -450,7 +450,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
 
 @index_select.batching
-def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The dimension behind the batch, where all samples select alike."""
     input: Any
     dim: Any

@@ -124,7 +124,7 @@ def _out_of_range(error: IndexError, input: Any) -> str:  # noqa: ANN401  # an a
 
 
 @index.batching
-def _index_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _index_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The batch as an index more, or as a dimension that nothing indexes where samples index alike."""
     input: Any
     indices: Any
@@ -155,7 +155,7 @@ def _index_batching(operator: Operator, values: Values, metas: Values, size: int
     return found.permute((0, *lead, *range(1, 1 + rank), *rest))
 
 
-def _aligned_indices(indices: Any, metas: Any, rank: int) -> tuple[Any, ...]:  # noqa: ANN401
+def _aligned_indices(indices: Any, metas: Any, rank: int) -> tuple[Any, ...]:  # noqa: ANN401  # any value
     """Index tensors that broadcast to (batch, their common shape)."""
     return tuple(
         each if each is None else padded(each, meta, rank)
@@ -175,7 +175,7 @@ def _index_gradient(grad: Tensor, input: TensorMeta, indices: Sequence[Tensor | 
 
 
 @index.tangent
-def _index_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401
+def _index_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     del operator, result
     return None if tangents[0] is None else index(tangents[0], values[1])
 
@@ -248,7 +248,7 @@ def index_put(
 
 
 @index_put.batching
-def _put_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _put_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The batch as an index more; values in the order in which NumPy lays out what is indexed."""
     input: Any
     indices: Any
@@ -291,7 +291,7 @@ def _put_gradient_values(grad: Tensor, indices: Sequence[Tensor | None]) -> Tens
 
 
 @index_put.tangent
-def _put_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401
+def _put_tangent(operator: Any, values: Any, result: Result, tangents: Any) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     del operator, result
     base, indices, put, accumulate = values
     integers = [each for each in indices if each is not None]

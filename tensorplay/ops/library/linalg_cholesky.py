@@ -184,7 +184,7 @@ cholesky_failure.sample(_positive_samples)
 
 
 @composite(public=False)
-def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: ANN401
+def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(L, info)`: the Cholesky factor, and where `info` (int32) is not 0, the order of a minor that is not positive.
 
     There the factor is NaN. With `check_errors` such a matrix is refused, as `cholesky` does.

@@ -106,7 +106,7 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: AN
 
 
 @composite(public=False, not_differentiable=_LAPACKS)
-def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:  # noqa: ANN401
+def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(LD, pivots, info)`: `ldl_factor`, and the first zero block of D (int32), counted from 1, or 0.
 
     With `check_errors` such a matrix is refused (`LinAlgError`).

@@ -231,7 +231,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: ANN401  
 
 
 @composite(public=False)
-def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: ANN401
+def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(LU, pivots, info)`: `lu_factor`, and the first zero on the diagonal of U, counted from 1, or 0.
 
     With `check_errors` such a matrix is refused (`LinAlgError`).

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # ---- contractions ---------------------------------------------------------------------------------
 
 
-def _contraction(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:  # noqa: ANN401
+def _contraction(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:  # noqa: ANN401  # any value
     """The dimensions of both that are summed over, from a count or a pair of lists."""
     if hasattr(dims, "__index__"):
         count = dims.__index__()

@@ -116,7 +116,7 @@ def _turned(x: Tensor) -> Tensor:
 
 
 @matmul.batching
-def _matmul_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _matmul_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """Vectors become matrices, samples' leading dimensions are aligned; shared operands stay as they are.
 
     Where one side is shared and the other a vector, the batch is the rows of one product.
@@ -153,7 +153,7 @@ def _with_rank(x: Tensor, ndim: int) -> Tensor:
 @matmul.tangent
 def _matmul_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     del operator, result
     input, other = values
     left, right = tangents

@@ -47,7 +47,7 @@ def _constant_form(input: TensorMeta, before: Size, after: Size, value: Number) 
     return Pieces(_constant_meta(input, before, after, value).shape, (inside, outside))
 
 
-def _constant_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _constant_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     del metas, size
     input, before, after, value = values
     return operator(input, (0, *before), (0, *after), value)  # type: ignore[misc]  # sizes
@@ -133,7 +133,7 @@ def _extended_form(input: TensorMeta, dim: int, before: int, after: int, mode: s
     return Pieces(_extended_meta(input, dim, before, after, mode).shape, tuple(pieces))
 
 
-def _extended_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _extended_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     del metas, size
     input, dim, *rest = values
     return operator(input, dim + 1, *rest)  # type: ignore[operator]  # a number

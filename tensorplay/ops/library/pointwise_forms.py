@@ -82,7 +82,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     tensor([7, 7])
     """
     if is_tensor(value) and value.ndim:  # type: ignore[union-attr]  # a tensor
-        raise ShapeError(f"fill: expected a number or a 0-d tensor, found shape {value.shape}")  # type: ignore[union-attr]
+        raise ShapeError(f"fill: expected a number or a 0-d tensor, found shape {value.shape}")  # type: ignore[union-attr]  # its role says so
     everywhere = tp.ones((), dtype=dtypes.bool_)
     return input.masked_fill(everywhere, value)
 

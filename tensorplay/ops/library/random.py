@@ -318,7 +318,7 @@ def randint_like(
 # ---- samples ----------------------------------------------------------------------------------------------------------
 
 _SEED = Arg((), dtypes.int64, values=3)  # type: ignore[arg-type]  # a 0-d value
-_OFFSET = Arg((), dtypes.int64, values=5)  # type: ignore[arg-type]
+_OFFSET = Arg((), dtypes.int64, values=5)  # type: ignore[arg-type]  # its role says so
 
 
 @uniform_from.sample

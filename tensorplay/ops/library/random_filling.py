@@ -216,9 +216,9 @@ def _trials(shape: Any, p: Tensor | float, generator: Generator | None) -> Tenso
     """Whether uniform numbers are below `p`, in the compute dtype of `p`, whose steps then have no bias."""
     if is_tensor(p):
         _floating("bernoulli", p)  # type: ignore[arg-type]  # a tensor
-        compute: Any = p.dtype.compute  # type: ignore[union-attr]
-        _probabilities(p)  # type: ignore[arg-type]
-        return rand(tuple(shape), dtype=compute, generator=generator) < p.to(compute)  # type: ignore[union-attr]
+        compute: Any = p.dtype.compute  # type: ignore[union-attr]  # its role says so
+        _probabilities(p)  # type: ignore[arg-type]  # its role says so
+        return rand(tuple(shape), dtype=compute, generator=generator) < p.to(compute)  # type: ignore[union-attr]  # its role says so
     if not 0 <= p <= 1:
         msg = f"bernoulli: p must be in [0, 1], found {p}"
         raise ArgumentValueError(msg)

@@ -159,7 +159,7 @@ def _shifted(x: Tensor, distance: int) -> Tensor:
 @prod.tangent
 def _prod_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     del operator, result
     input: Any = values[0]
     tangent = tangents[0]
@@ -219,7 +219,7 @@ def _ties(input: Tensor, result: Tensor, dim: Sequence[int] | None, keepdim: boo
 @amin.tangent
 def _extreme_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     del operator
     input: Any = values[0]
     tangent = tangents[0]
@@ -264,7 +264,7 @@ def _comparable(x: Value) -> Value:
     return ops.to_dtype(x, dtypes.uint8) if x.dtype.kind == "b" else x
 
 
-def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
+def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[Any, ...]) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """The three forms of max and min: of everything, of two tensors, along a dimension."""
     input, dim, keepdim = args
     if is_tensor(dim):
@@ -279,7 +279,7 @@ def _extreme(reduce: Operator, arg: Operator, pairwise: Operator, args: tuple[An
 
 
 @composite(method=True)
-def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
+def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """The largest element; with `dim`, values and indices along it.
 
     With a tensor, the larger of both.
@@ -294,7 +294,7 @@ def max(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noq
 
 
 @composite(method=True)
-def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401
+def min(input: Tensor, dim: object = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """The smallest element.
 
     With `dim`, values and indices along it; with a tensor, the smaller of both.
@@ -436,37 +436,37 @@ def _real_part(x: Tensor) -> Tensor:
 @var.tangent
 def _var_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     del operator, result
     input, dim, keepdim, correction = values
     tangent = tangents[0]
     if tangent is None:
         return None
-    scale = 2.0 / _freedom(input.tensor_meta, dim, correction)  # type: ignore[attr-defined,arg-type]
-    moved = _real_part(_centered(input, dim).conj() * tangent)  # type: ignore[arg-type]
+    scale = 2.0 / _freedom(input.tensor_meta, dim, correction)  # type: ignore[attr-defined,arg-type]  # its role says so
+    moved = _real_part(_centered(input, dim).conj() * tangent)  # type: ignore[arg-type]  # its role says so
     return sum(moved, dim, keepdim) * scale
 
 
 @std.tangent
 def _std_tangent(
     operator: Operator, values: Values, result: Result, tangents: Sequence[Tensor | None]
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     del operator
     input, dim, keepdim, correction = values
     tangent = tangents[0]
     if tangent is None:
         return None
-    meta: TensorMeta = input.tensor_meta  # type: ignore[attr-defined]
-    wide = spread(result, meta, dim, bool(keepdim))  # type: ignore[arg-type]
-    ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)  # type: ignore[arg-type]
+    meta: TensorMeta = input.tensor_meta  # type: ignore[attr-defined]  # its role says so
+    wide = spread(result, meta, dim, bool(keepdim))  # type: ignore[arg-type]  # its role says so
+    ratio = (_centered(input, dim) / wide).masked_fill(wide == 0, 0.0)  # type: ignore[arg-type]  # its role says so
     moved = _real_part(ratio.conj() * tangent)
-    return sum(moved, dim, keepdim) / _freedom(meta, dim, correction)  # type: ignore[arg-type]
+    return sum(moved, dim, keepdim) / _freedom(meta, dim, correction)  # type: ignore[arg-type]  # its role says so
 
 
 # ---- samples ----------------------------------------------------------------------------------------------------
 
 
-def _reduction_samples(low: float = -2.0, **options: Any) -> Callable[[], Iterator[Sample]]:  # noqa: ANN401
+def _reduction_samples(low: float = -2.0, **options: Any) -> Callable[[], Iterator[Sample]]:  # noqa: ANN401  # any value
     def samples() -> Iterator[Sample]:
         yield sample(Arg((3, 4), low=low))
         yield sample(Arg((3, 4, 5), low=low), 1)

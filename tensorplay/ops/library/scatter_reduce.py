@@ -141,12 +141,12 @@ def _(
 ) -> Tensor:
     del operator
     input, dim, index, src, reduce = values
-    ours, theirs = _shares(input, dim, index, _covered(src, index), reduce, result)  # type: ignore[arg-type]
+    ours, theirs = _shares(input, dim, index, _covered(src, index), reduce, result)  # type: ignore[arg-type]  # its role says so
     found = result.new_zeros(result.shape)
     if tangents[0] is not None:
         found = ours * tangents[0]
     if tangents[2] is not None:
-        found = found.scatter_add(dim, index, theirs * _covered(tangents[2], index))  # type: ignore[arg-type]
+        found = found.scatter_add(dim, index, theirs * _covered(tangents[2], index))  # type: ignore[arg-type]  # its role says so
     return found
 
 

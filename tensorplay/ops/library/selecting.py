@@ -111,7 +111,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     if index.ndim > 1:
         raise ShapeError(f"index_fill: expected a 1-d index, found shape {index.shape}")
     if is_tensor(value) and value.ndim:  # type: ignore[union-attr]  # a tensor
-        raise ShapeError(f"index_fill: expected a number or a 0-d value, found shape {value.shape}")  # type: ignore[union-attr]
+        raise ShapeError(f"index_fill: expected a number or a 0-d value, found shape {value.shape}")  # type: ignore[union-attr]  # its role says so
     size = input.shape[place] if input.ndim else 1
     where = index.reshape(-1)
     where = tp.where(where < 0, where + size, where)

@@ -84,7 +84,7 @@ def _at(input: Tensor, dim: int, places: Tensor) -> Tensor:
 
 
 @composite(method=True)
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: ANN401
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(values, indices)`: the elements along `dim` in order, and where they stood (int64).
 
     NaN is the largest. Equal elements keep their order.
@@ -103,7 +103,7 @@ def _count_along(name: str, input: Tensor, dim: int) -> int:
 
 
 @composite(method=True)
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: ANN401
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(values, indices)`: the `k` largest (or least) elements along `dim`, in order, the best first.
 
     They come in order even if `sorted` is False. Raises `ArgumentValueError` unless
@@ -131,7 +131,7 @@ def _chosen(input: Tensor, dim: int, keepdim: bool, places: Tensor) -> ValuesInd
 
 
 @composite(method=True)
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: ANN401
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(values, indices)`: the `k`-th least element along `dim`, counted from 1; NaN is the largest.
 
     Raises `ArgumentValueError` unless `1 <= k <= input.shape[dim]`.
@@ -173,14 +173,14 @@ def _median(
     return _chosen(input, dim, keepdim, tp.where(nan.any(dim, True), first, middle))
 
 
-def _median_form(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> Any:  # noqa: ANN401
+def _median_form(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     if dim is None:
         return _median(name, input.reshape(-1), 0, False, ignore_nan=ignore_nan).values
     return _median(name, input, dim, keepdim, ignore_nan=ignore_nan)
 
 
 @composite(method=True)
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """The middle element, the lower of two; with `dim`, `(values, indices)` along it.
 
     NaN where there is one. An empty dimension is refused (`ArgumentValueError`).
@@ -195,7 +195,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @composite(method=True)
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """As `median` of the elements that are not NaN; NaN where all are.
 
     >>> import tensorplay as tp

@@ -201,7 +201,7 @@ def _(grad: Tensor, input: Tensor) -> Tensor:
 
 
 @special_entr.tangent
-def _(operator, values, result, tangents):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _(operator, values, result, tangents):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # the registry gives what the rule takes
     return tangents[0] * -(values[0].log() + 1)
 
 

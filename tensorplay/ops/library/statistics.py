@@ -79,7 +79,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 @composite(public=False)  # its public forms: call_forms
 def var_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(variance, mean)` over dimensions (all by default), as `var` and `mean` give them.
 
     >>> import tensorplay as tp
@@ -92,7 +92,7 @@ def var_mean(
 @composite(public=False)  # its public forms: call_forms
 def std_mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, correction: Number = 1
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401  # what the operator gives: a tensor, or several
     """`(standard deviation, mean)` over dimensions (all by default), as `std` and `mean` give them.
 
     >>> import tensorplay as tp

@@ -78,7 +78,7 @@ def _() -> Iterator[Sample]:
     yield bad(LayoutError, "unfold: writing through this view", Arg((4,)), Arg((3, 2)), 0, 2, 1)
 
 
-def _unfold_backward_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _unfold_backward_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """The windowed dimension behind the batch."""
     del metas
     sizes: Any
@@ -166,7 +166,7 @@ def _offset_of(array: Array) -> int:
 
 
 @as_strided.batching
-def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """Each sample has its own storage, as far as it can tell; the batch is a dimension more."""
     input: Any
     sizes: Any
@@ -178,7 +178,7 @@ def _(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # n
     return operator(input, (size, *sizes), (input.stride(0), *stride), first)
 
 
-def _scatter_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401
+def _scatter_batching(operator: Operator, values: Values, metas: Values, size: int) -> Any:  # noqa: ANN401  # tensors, or what an operator takes for one
     """As `as_strided`, in row-major memory."""
     meta: Any
     source: Any

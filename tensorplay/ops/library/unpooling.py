@@ -69,7 +69,7 @@ def _unpooled_size(
     kernel_size: Each,
     stride: Each | None,
     padding: Each,
-    asked: Any,  # noqa: ANN401
+    asked: Any,  # noqa: ANN401  # any value
 ) -> tuple[int, ...]:
     k, p = each(name, "kernel_size", kernel_size, ndim), each(name, "padding", padding, ndim)
     s = k if stride is None else each(name, "stride", stride, ndim)

@@ -134,8 +134,8 @@ class GraphLowering:
             source, place = node.args
             assert isinstance(source, Node)  # noqa: S101  # the phase's invariant
             items = self.values[source]
-            assert isinstance(items, tuple)  # noqa: S101
-            assert isinstance(place, int)  # noqa: S101
+            assert isinstance(items, tuple)  # noqa: S101  # for the type checker
+            assert isinstance(place, int)  # noqa: S101  # for the type checker
             return items[place]
         overload = node.target
         if not isinstance(overload, Overload):
@@ -218,7 +218,7 @@ class GraphLowering:
         """Make the buffers of a call of the operator's own kernel."""
         metas = call.node.meta["val"]
         single = isinstance(metas, TensorMeta)
-        results: tuple[TensorMeta, ...] = (metas,) if single else metas  # type: ignore[assignment]
+        results: tuple[TensorMeta, ...] = (metas,) if single else metas  # type: ignore[assignment]  # its role says so
         extern = ExternCall(
             call.overload,
             tuple(call.map_tensors(a, LoweredTensor.as_argument) for a in call.node.args),

@@ -574,7 +574,7 @@ def is_plain(constant: Constant) -> bool:
     if isinstance(value, bool) or constant.dtype.kind not in "fi":
         return False
     if isinstance(value, float):
-        return value == value and abs(value) != float("inf") and repr(value) != "-0.0"  # noqa: PLR0124
+        return value == value and abs(value) != float("inf") and repr(value) != "-0.0"  # noqa: PLR0124  # NaN differs from itself
     return isinstance(value, int) and constant.dtype.name in {
         "int32",
         "int64",

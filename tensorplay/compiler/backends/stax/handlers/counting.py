@@ -40,8 +40,8 @@ class CountingHandler(SymbolicHandler):
         self,
         instruction: Instruction,
         operands: Sequence[object],  # noqa: ARG002  # part of the interface
-        attrs: Mapping[str, object],  # noqa: ARG002
-        dtype: DType,  # noqa: ARG002
+        attrs: Mapping[str, object],  # noqa: ARG002  # the handlers' interface
+        dtype: DType,  # noqa: ARG002  # the handlers' interface
     ) -> object:
         """Count a scalar instruction."""
         self.operations += 1
@@ -49,20 +49,20 @@ class CountingHandler(SymbolicHandler):
         self.used.add(instruction.name)
         return self.fresh()
 
-    def emit_constant(self, number: Number, dtype: DType) -> object:  # noqa: ARG002
+    def emit_constant(self, number: Number, dtype: DType) -> object:  # noqa: ARG002  # the handlers' interface
         """Let a constant pass."""
         return self.fresh()
 
-    def emit_index(self, expr: Expr, dtype: DType) -> object:  # noqa: ARG002
+    def emit_index(self, expr: Expr, dtype: DType) -> object:  # noqa: ARG002  # the handlers' interface
         """Let an index expression pass."""
         return self.fresh()
 
-    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:  # noqa: ARG002
+    def emit_load(self, buffer: str, index: Expr, mask: object | None) -> object:  # noqa: ARG002  # the handlers' interface
         """Count a read."""
         self.reads[buffer] = self.reads.get(buffer, 0) + 1
         return self.fresh()
 
-    def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:  # noqa: ARG002
+    def emit_check(self, token: object, size: int, what: str, mask: object | None) -> None:  # noqa: ARG002  # the handlers' interface
         """Count a check as one operation."""
         self.operations += 1
 
