@@ -43,7 +43,7 @@ void find_sets() {
 constexpr int64_t kGrain = 4096;
 constexpr int64_t kBlock = 512;  // elements worked on at a time
 constexpr int kMaxArity = 3;
-constexpr int kMaxNodes = 250;
+constexpr int kMaxValues = 250;  // of a program: inputs, constants and steps; an operand is a byte
 
 // One function applied to earlier values: inputs, then constants, then the results of earlier steps.
 struct Step {
@@ -76,7 +76,7 @@ int64_t run_code(void* context, int64_t begin, int64_t end) {
   const int inputs = code.inputs, known = code.first_step();
   // Blocks of inputs, of constants, of the slots, and of a result that cannot be written in place.
   T* blocks = reinterpret_cast<T*>(thread_scratch(sizeof(T) * kBlock * size_t(known + code.slots + 1)));
-  const void* values[kMaxNodes];
+  const void* values[kMaxValues];
   Cursor out, cursors[kMaxInputs];
   out.start(nest, 0, begin);
   const bool direct_out = out.stride() == npy_intp(sizeof(T)) && !nest.is_bool[0];
@@ -362,7 +362,7 @@ bool parse_step(PyObject* item, int known, Step* step) {
 
 // Gives every step a scratch block, which is free again after its last use.
 void assign_slots(Code* code) {
-  int last_use[kMaxNodes], free_slots[kMaxNodes], free_count = 0;
+  int last_use[kMaxValues], free_slots[kMaxValues], free_count = 0;
   const int known = code->first_step();
   for (int s = 0; s < code->steps; ++s) {
     last_use[s] = s;
@@ -396,7 +396,7 @@ PyObject* program_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   Py_DECREF(dtype);
   const Py_ssize_t constant_count = PyTuple_GET_SIZE(constants), count = PyTuple_GET_SIZE(steps);
   if ((type_num != NPY_FLOAT && type_num != NPY_DOUBLE) || inputs < 1 || inputs > kMaxInputs ||
-      count < 1 || inputs + constant_count + count > kMaxNodes) {
+      count < 1 || inputs + constant_count + count > kMaxValues) {
     PyErr_SetString(PyExc_ValueError, "ElementProgram: not a float program, or too large");
     return nullptr;
   }
@@ -533,7 +533,11 @@ int elementwise_init(PyObject* module) {
     if (!number || PyDict_SetItemString(numbers, chosen->functions[i].name, number) < 0) return -1;
     Py_DECREF(number);
   }
-  if (!numbers || element_program_init(module) < 0) return -1;
+  if (!numbers || element_program_init(module) < 0 ||
+      PyModule_AddIntConstant(module, "ELEMENT_INPUTS", kMaxInputs) < 0 ||
+      PyModule_AddIntConstant(module, "ELEMENT_VALUES", kMaxValues) < 0) {
+    return -1;
+  }
   PyObject* arities = PyDict_New();
   for (int i = 0; arities && i < chosen->count; ++i) {
     PyObject* arity = PyLong_FromLong(chosen->functions[i].arity);

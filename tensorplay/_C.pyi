@@ -153,7 +153,7 @@ class ElementProgram:
 
     `dtype` is float32 or float64; `inputs` has a letter for each array, `f` for that dtype and `?` for bool. A step is the
     name of one of ELEMENT_FUNCTIONS and its operands, numbers in the sequence of inputs, constants, steps. The last step
-    is the result, bool if `is_bool`. At most 12 inputs and 250 values in all.
+    is the result, bool if `is_bool`. At most ELEMENT_INPUTS inputs and ELEMENT_VALUES values in all.
     """
 
     def __init__(
@@ -169,6 +169,10 @@ class ElementProgram:
 
 ELEMENT_FUNCTIONS: dict[str, int]
 """The functions of element programs and how many operands each takes."""
+ELEMENT_INPUTS: int
+"""How many inputs an element program has at most."""
+ELEMENT_VALUES: int
+"""How many inputs, constants and steps together."""
 ELEMENTWISE_ISAS: tuple[str, ...]
 HEADERS_DIGEST: str
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -24,43 +24,29 @@ _NUMPY_NAMES = {
 }  # fmt: skip
 
 
-NATIVE: dict[str, Callable[..., Array]] = {
-    **{
-        name: partial(_C.unary, name)
-        for name in (
-            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-            "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "sigmoid", "rsqrt",
-            "frexp_mantissa", "frexp_exponent",
-            "lgamma", "digamma", "erfcx", "ndtr", "log_ndtr", "ndtri", "i0", "i1", "i0e", "i1e", "k0", "k1", "k0e", "k1e",
-            "j0", "j1", "y0", "y1", "spherical_j0", "airy_ai",
-        )
-    },
-    **{
-        name: partial(_C.binary, name)
-        for name in (
-            "pow", "atan2", "hypot", "fmod", "remainder", "floordiv", "maximum", "minimum", "nextafter",
-            "zeta", "polygamma", "igamma", "igammac", "chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w",
-            "hermite_h", "hermite_he", "laguerre_l", "legendre_p",
-        )
-    },
-}  # fmt: skip
-"""What the native module computes on float32 and float64 arrays; all take `out`."""
+_NATIVE: Final[dict[str, Callable[..., Array]]] = {}
+
+
+def native(name: str) -> Callable[..., Array]:
+    """What the native module computes under a name, on float32 and float64 arrays; it takes `out`."""
+    loop = _C.unary if _C.ELEMENT_FUNCTIONS[name] == 1 else _C.binary
+    return _NATIVE.setdefault(name, partial(loop, name))
 
 
 def is_native(name: str, dtype: DType) -> bool:
-    """Whether `NATIVE[name]` serves operands of a dtype."""
-    return name in NATIVE and dtype.kind == "f"
+    """Whether an instruction is `native(name)` itself on operands of a dtype: where the functions below ask for it."""
+    return name in _NATIVE and dtype.kind == "f"
 
 
 def unary(name: str) -> Callable[[Array], Array]:
     """The elementary function `name`: from `_C` for real operands, from NumPy for complex ones."""
     complex_function = getattr(np, _NUMPY_NAMES.get(name, name), None)
-    native = NATIVE[name]
+    loop = native(name)
 
     def function(x: Array) -> Array:
         if x.dtype.kind == "c":
             return _complex_unary(name, complex_function, x)
-        return native(np.asarray(x))
+        return loop(np.asarray(x))
 
     function.__name__ = name
     return function
@@ -81,10 +67,10 @@ def _complex_unary(name: str, function: Callable[[Array], Array] | None, x: Arra
 
 def binary(name: str) -> Callable[[Array, Array], Array]:
     """The elementary function `name` of two real operands, from `_C`."""
-    native = NATIVE[name]
+    loop = native(name)
 
     def function(a: Array, b: Array) -> Array:
-        return native(np.asarray(a), np.asarray(b))
+        return loop(np.asarray(a), np.asarray(b))
 
     function.__name__ = name
     return function
@@ -94,11 +80,11 @@ def _of_floats(
     name: str, other: Callable[[Array, Array], Array]
 ) -> Callable[[Array, Array], Array]:
     """`_C`'s function for floats, another for integers and bools."""
-    native = NATIVE[name]
+    loop = native(name)
 
     def function(a: Array, b: Array) -> Array:
         return (
-            native(np.asarray(a), np.asarray(b)) if a.dtype.kind == "f" else np.asarray(other(a, b))
+            loop(np.asarray(a), np.asarray(b)) if a.dtype.kind == "f" else np.asarray(other(a, b))
         )
 
     function.__name__ = name
@@ -120,10 +106,13 @@ minimum = _of_floats("minimum", np.minimum)
 rsqrt = unary("rsqrt")
 
 
+_power_of_floats = native("pow")
+
+
 def power(a: Array, b: Array) -> Array:
     """`a ** b`: floats from `_C`, integers wrap and have 0 for negative exponents of other bases than 1 and -1."""
     if a.dtype.kind == "f":
-        return _C.binary("pow", np.asarray(a), np.asarray(b))
+        return _power_of_floats(np.asarray(a), np.asarray(b))
     if a.dtype.kind == "c":
         return np.asarray(np.power(a, b))
     if b.dtype.kind == "u":

@@ -21,8 +21,6 @@ from tensorplay.core import dtypes
 from tensorplay.core.dtypes import DType
 from tensorplay.ops.expression import Constant, Input, Program, Step
 
-MAX_INPUTS: Final = 12
-MAX_NODES: Final = 250
 _OF_BOOLS: Final = {
     "bitwise_and": "logical_and",
     "bitwise_or": "logical_or",
@@ -35,7 +33,7 @@ _TABLED: Final = (dtypes.float32, dtypes.float64)
 def native_program(program: Program) -> _C.ElementProgram | None:
     """Return the native form of a program, or None where it has none."""
     dtype = _float_dtype(program)
-    if dtype is None or len(program.nodes) > MAX_NODES:
+    if dtype is None or len(program.nodes) > _C.ELEMENT_VALUES:
         return None
     inputs = [place for place, node in enumerate(program.nodes) if isinstance(node, Input)]
     constants = [place for place, node in enumerate(program.nodes) if isinstance(node, Constant)]
@@ -56,7 +54,7 @@ def native_program(program: Program) -> _C.ElementProgram | None:
         numbers[place] = len(inputs) + len(constants) + len(steps)
         steps.append((name, *operands))
     last = len(inputs) + len(constants) + len(steps) - 1
-    if not steps or not 0 < len(inputs) <= MAX_INPUTS or numbers[program.output] != last:
+    if not steps or not 0 < len(inputs) <= _C.ELEMENT_INPUTS or numbers[program.output] != last:
         return None
     kinds = "".join("?" if program.nodes[place].dtype.kind == "b" else "f" for place in inputs)
     values = tuple(float(program.nodes[place].number) for place in constants)  # type: ignore[union-attr, arg-type]  # constants, real

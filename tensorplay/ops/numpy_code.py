@@ -107,7 +107,7 @@ def _function(program: Program, step: Step) -> Callable[..., Any]:
     """The array function of a step: the native one itself where it serves the dtype, which can write into `out`."""
     name = step.instruction.name
     if arrays.is_native(name, program.nodes[step.operands[0]].dtype):
-        return arrays.NATIVE[name]
+        return arrays.native(name)
     return step.instruction.array
 
 

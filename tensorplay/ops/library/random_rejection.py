@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
 
 _RANDOM = "it draws random numbers"
-_lgamma = arrays.NATIVE["lgamma"]
+_lgamma = arrays.native("lgamma")
 
 
 class _Draws:
