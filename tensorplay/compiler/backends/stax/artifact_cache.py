@@ -115,9 +115,11 @@ def look_up(key: ArtifactKey) -> Program | None:
 
 def explain_lookup(graph: OperatorGraph, target: CpuTarget, options: object) -> Lookup:
     """Say what became of the artifact of a graph."""
-    key = artifact_key(graph, target, options)
-    if key is None:
-        return Lookup("kept out", (obstacle(graph, tuple(source_files())) or "",))
+    files = tuple(source_files())
+    why = obstacle(graph, files)
+    if why is not None:
+        return Lookup("kept out", (why,))
+    key = _key(graph, target, options, files)
     known = _LOOKUPS.get(key.name)
     if known is not None:
         return known
@@ -146,8 +148,12 @@ def obstacle(graph: OperatorGraph, files: Sequence[SourceFile]) -> str | None:
 def artifact_key(graph: OperatorGraph, target: CpuTarget, options: object) -> ArtifactKey | None:
     """Return the key of a graph's artifact, or None where there is an `obstacle`. Options count by their ``repr``."""
     files = tuple(source_files())
-    if obstacle(graph, files) is not None:
-        return None
+    return None if obstacle(graph, files) else _key(graph, target, options, files)
+
+
+def _key(
+    graph: OperatorGraph, target: CpuTarget, options: object, files: tuple[SourceFile, ...]
+) -> ArtifactKey:
     compiler = cpp_builder.find_compiler()
     command = compiler.compile_command(target.isa, "SOURCE", "OUTPUT")
     return ArtifactKey(
