@@ -103,7 +103,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:  # noqa: ANN401  # sizes, as o
         return self
     array = self.array
     assert array is not None  # noqa: S101  # checked
-    held = _C.reach(array)[1] + 1 if array.size else 0
+    held = _C.reach(array)[1] + 1
     count = layout.numel(shape)
     if count <= held:
         strides = layout.contiguous_strides(shape)

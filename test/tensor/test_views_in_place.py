@@ -68,6 +68,15 @@ def test_resize_keeps_the_memory_while_it_suffices():
     assert x.resize_as_(base).shape == (3, 2)
 
 
+def test_a_tensor_resized_to_nothing_keeps_its_memory():
+    base = tp.arange(6)
+    x = base.view(2, 3).resize_(0)
+    assert x.resize_(4).tolist() == [0, 1, 2, 3]
+    x[0] = 9
+    assert base[0].item() == 9
+    assert tp.empty(0).resize_(2).shape == (2,)
+
+
 def test_set_shows_other_memory():
     source = tp.arange(6.0)
     x = tp.zeros(1).set_(source, 1, (2, 2), (1, 2))
