@@ -204,15 +204,6 @@ def compare(trainer: Trainer, batches: list[tuple[tp.Tensor, tp.Tensor]], seed: 
     )
 
 
-def compiled_text(stats: tp.compiler.Stats) -> str:
-    """Tell what was compiled."""
-    return (
-        f"compiled: {stats.captures} functions and {stats.backwards_compiled} backward pass, "
-        f"{stats.kernels_built} kernels built in {stats.build_seconds:.2f} s of compiler time, "
-        f"{stats.cache_hits} taken from the cache, {stats.fallbacks} fallbacks"
-    )
-
-
 def main() -> None:
     """Train, test, report, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -244,7 +235,7 @@ def main() -> None:
     print(f"test loss: {trainer.test(text.test, options.batch):.4f} nats a character")
     print(f"first step: {first:.2f} s")
     if not options.eager:
-        print(compiled_text(tp.compiler.stats()))
+        print(f"compiled: {tp.compiler.stats()}")
         batches = [batch_of(text.train, options.batch, sizes.context, chance) for _ in range(10)]
         print(compare(trainer, batches, options.seed))
     numbers = trainer.write(list(text.test[: sizes.context]), options.letters, chance)
