@@ -13,8 +13,8 @@ tensor([-4,  0])
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, Number, bool_, get_default_dtype, int32, int64
@@ -99,21 +99,21 @@ def masked_prod(
     tensor(8.)
     """
     found = _admitted("masked.prod", input, dtype, mask, 1)
-    return _over(found, dim, keepdim, lambda x, k: x.prod(k, True, dtype=dtype))
+    for place in _dims("masked.prod", input, dim):
+        found = found.prod(place, True, dtype=dtype)
+    return _kept("masked.prod", found, dim, keepdim)
 
 
-def _over(input: Tensor, dim: Any, keepdim: bool, reduce: Any) -> Tensor:  # noqa: ANN401  # dims, a reduction
-    """A reduction of one dimension over several."""
-    dims = range(input.ndim) if dim is None else layout.normalize_dims("masked", dim, input.ndim)
-    if not input.ndim:
-        return reduce(input, 0).reshape(())  # type: ignore[no-any-return]  # a tensor
-    found = input
-    for place in dims:
-        found = reduce(found, place)
-    if keepdim:
-        return found
-    kept = [size for place, size in enumerate(found.shape) if place not in set(dims)]
-    return found.reshape(kept)
+def _dims(name: str, input: Tensor, dim: Dims) -> Sequence[int]:
+    """The dimensions that are reduced: all by default. A 0-d tensor has one, as everywhere."""
+    if dim is None:
+        return range(max(input.ndim, 1))
+    return layout.normalize_dims(name, dim, input.ndim)  # type: ignore[arg-type]  # bound as a tuple
+
+
+def _kept(name: str, found: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """A result with its reduced dimensions, or without them."""
+    return found if keepdim else found.squeeze(tuple(_dims(name, found, dim)))
 
 
 @composite(public=False)
@@ -158,7 +158,7 @@ def masked_amin(
     return _admitted("masked.amin", input, dtype, mask, most).amin(_all(dim), keepdim)
 
 
-def _all(dim: Any) -> Any:  # noqa: ANN401  # dims
+def _all(dim: Dims) -> Dims:
     return () if dim is None else dim
 
 
@@ -216,26 +216,17 @@ def masked_logsumexp(
     tensor(0.6931)
     """
     found = _admitted("masked.logsumexp", input, _floating(input, dtype), mask, -math.inf)
-    dims = range(input.ndim) if dim is None else dim
-    return found.logsumexp(dims, keepdim)
+    return found.logsumexp(_dims("masked.logsumexp", input, dim), keepdim)
 
 
 # ---- means and norms ----------------------------------------------------------------------------------
 
 
-def _count(name: str, input: Tensor, dim: Any, mask: Tensor | None) -> Tensor:  # noqa: ANN401  # dims
+def _count(name: str, input: Tensor, dim: Dims, mask: Tensor | None) -> Tensor:
     """How many elements of each slice the mask admits, with the dimensions kept."""
     if mask is None:
         return tp.ones(tuple(input.shape), dtype=int64).sum(dim, True)
     return _whole_mask(name, input, mask).sum(dim, True)
-
-
-def _kept(found: Tensor, dim: Any, keepdim: bool) -> Tensor:  # noqa: ANN401  # dims
-    """A result with its reduced dimensions, or without them."""
-    if keepdim:
-        return found
-    dims = range(found.ndim) if dim is None else layout.normalize_dims("masked", dim, found.ndim)
-    return found.reshape([size for place, size in enumerate(found.shape) if place not in set(dims)])
 
 
 @composite(public=False)
@@ -263,7 +254,8 @@ def masked_mean(
             f"masked.mean: expected a floating-point tensor, found {input.dtype}; pass dtype="
         )
     total = found.to(found.dtype.compute).sum(dim, True)
-    return _kept((total / _count("masked.mean", input, dim, mask)).to(found.dtype), dim, keepdim)
+    mean = total / _count("masked.mean", input, dim, mask)
+    return _kept("masked.mean", mean.to(found.dtype), dim, keepdim)
 
 
 @composite(public=False)
@@ -293,7 +285,7 @@ def masked_median(
 def _second_moment(
     name: str,
     input: Tensor,
-    dim: Any,  # noqa: ANN401  # dims
+    dim: Dims,
     correction: Number,
     keepdim: bool,
     dtype: DType | None,
@@ -309,7 +301,7 @@ def _second_moment(
         apart = apart.masked_fill(admitted.logical_not(), 0)
     square = apart * apart if not apart.dtype.is_complex else tp.real(apart * apart.conj())
     freedom = (count.to(square.dtype) - correction.real).clamp(0)
-    return _kept(square.sum(dim, True) / freedom, dim, keepdim)
+    return _kept(name, square.sum(dim, True) / freedom, dim, keepdim)
 
 
 def _correction(name: str, unbiased: bool | None, correction: Number | None) -> Number:
