@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tensorplay import functions
 from tensorplay.core.errors import ArgumentValueError, ShapeError
+from tensorplay.ops.library.nn_loss import reduced
 from tensorplay.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
@@ -260,14 +261,7 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = functions.minimum(far, distance(positive, negative))
     loss = (near - far + margin).clamp(min=0.0)
-    if reduction == "none":
-        return loss
-    if reduction not in {"mean", "sum"}:
-        raise ArgumentValueError(
-            f"triplet_margin_with_distance_loss: reduction is 'mean', 'sum' or 'none', not "
-            f"{reduction!r}"
-        )
-    return loss.mean() if reduction == "mean" else loss.sum()
+    return reduced("triplet_margin_with_distance_loss", loss, reduction)
 
 
 # ---- a loss of many classes ----------------------------------------------------------------------
