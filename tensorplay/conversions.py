@@ -62,11 +62,21 @@ def _over_memory_of(obj: Any, dtype: DType | None) -> Tensor | None:  # noqa: AN
         return obj
     if isinstance(obj, np.ndarray):
         return from_numpy(obj) if obj.dtype.isnative else None
-    if hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic):
+    if isinstance(obj, np.generic):
+        return None
+    if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
-    if isinstance(obj, (bytes, bytearray, memoryview)):
+    if _is_buffer(obj):
         return frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
     return None
+
+
+def _is_buffer(obj: Any) -> bool:  # noqa: ANN401  # any object
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 def frombuffer(

@@ -10,8 +10,14 @@ import tensorplay as tp
 
 @pytest.mark.parametrize(
     "source",
-    [np.zeros((2, 3)), np.zeros((3, 2)).T, tp.zeros(2, 3, dtype=tp.float64), bytearray(48)],
-    ids=["array", "transposed array", "tensor", "buffer"],
+    [
+        np.zeros((2, 3)),
+        np.zeros((3, 2)).T,
+        tp.zeros(2, 3, dtype=tp.float64),
+        bytearray(48),
+        array.array("i", [0] * 12),
+    ],
+    ids=["array", "transposed array", "tensor", "bytearray", "another buffer"],
 )
 def test_memory_is_shared_unless_a_copy_is_asked_for(source):
     shared = tp.asarray(source, dtype=tp.float64)
@@ -21,7 +27,7 @@ def test_memory_is_shared_unless_a_copy_is_asked_for(source):
     assert copied.sum() == 0
 
 
-@pytest.mark.parametrize("source", [[1, 2], 3, (1.0,)])
+@pytest.mark.parametrize("source", [[1, 2], 3, (1.0,), np.float32(2)])
 def test_what_holds_no_memory_is_copied(source):
     assert tp.equal(tp.asarray(source), tp.tensor(source))
     with pytest.raises(ValueError, match="leave copy=False away"):
