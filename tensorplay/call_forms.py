@@ -18,6 +18,7 @@ from tensorplay import dispatch, indexing
 from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentError, ArgumentValueError
+from tensorplay.entries import one_of
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.tensor import Tensor
 
@@ -36,24 +37,21 @@ def _variance(
     axis: Dims,
     keepdims: bool | None,
 ) -> Any:  # noqa: ANN401  # a tensor or two
+    name = operator.name
     if axis is not None:
-        if dim is not None:
-            msg = (
-                f"{operator.name}() got dim and axis, two names of one parameter; give one of them"
-            )
-            raise ArgumentError(msg)
-        dim = axis
+        dim = one_of(name, "dim", dim, None, "axis", axis)
+    if keepdims is not None:
+        keepdim = one_of(name, "keepdim", keepdim, False, "keepdims", keepdims)
     if isinstance(dim, bool):
         if unbiased is not None:
-            msg = f"{operator.name}: unbiased is given twice, as {dim} and as {unbiased}"
+            msg = f"{name}: unbiased is given twice, as {dim} and as {unbiased}"
             raise ArgumentError(msg)
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
-        msg = f"{operator.name}: give unbiased or correction, not both"
+        msg = f"{name}: give unbiased or correction, not both"
         raise ArgumentError(msg)
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    keepdim = keepdim if keepdims is None else keepdims
     return operator(input, dim, keepdim, correction=correction)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from tensorplay.ops.signature import (
 from tensorplay.tensor import Tensor, from_numpy
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """Parameters that have a second name, NumPy's, to be given by keyword."""
@@ -161,9 +162,8 @@ def _text_parts(
                 f"    if {each.name} is None: {each.name} = _variadic(_{each.name}_items)"
             )
         elif each.required and not each.keyword_only and (unchecked or each in renamed):
-            unchecked.append(
-                each.name
-            )  # what follows a parameter of two names can't be required, either
+            # what follows a parameter of two names can't be required, either
+            unchecked.append(each.name)
             header.append(f"{each.name}=_absent")
         elif each.required:
             header.append(each.name)
@@ -181,7 +181,7 @@ def _text_parts(
         else:
             values.append(f"{each.name},")
     if renamed:
-        namespace.update(_absent=_ABSENT, _one_of=_one_of, _missing=_missing)
+        namespace.update(_absent=_ABSENT, _one_of=one_of, _missing=_missing)
         header += [] if star else ["*"]
     for each in renamed:
         ours, theirs = each.name, NUMPY_NAMES[each.name]
@@ -198,10 +198,10 @@ def _text_parts(
     return ", ".join(header), " ".join(shown), ", ".join(keywords), " ".join(values), prelude
 
 
-def _one_of(
-    function: str, name: str, value: object, default: object, other: str, other_value: object
-) -> object:
-    """The value of a parameter that was given by its other name."""
+def one_of(
+    function: str, name: str, value: object, default: object, other: str, other_value: T
+) -> T:
+    """The value of a parameter that was given by its other name, refused where it was given by both."""
     if value is not default:
         msg = f"{function}() got {name} and {other}, two names of one parameter; give one of them"
         raise ArgumentError(msg)
