@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace tp {
 
@@ -26,6 +27,27 @@ namespace tp {
 inline PyArrayObject* as_array(PyObject* object) {
   return reinterpret_cast<PyArrayObject*>(object);
 }
+
+// What a function reads: an array itself, or a copy of it where its elements are not aligned, as memory of others may be.
+// Null with an error if there is no memory; objects that are no arrays stay as they are.
+class Aligned {
+ public:
+  Aligned() = default;
+  explicit Aligned(PyObject* given)
+      : object_(!PyArray_Check(given) || PyArray_ISALIGNED(as_array(given))
+                    ? Py_NewRef(given)
+                    : PyArray_FromArray(as_array(given), nullptr, NPY_ARRAY_ALIGNED)) {}
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(Aligned&& other) {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Aligned() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
 
 // Zeroed memory for `count` (at least one) objects; null with MemoryError. PyMem_Free frees it.
 template <typename T>

@@ -14,14 +14,17 @@ namespace tp {
 
 namespace {
 
-// What the columns of a block may take: about half of a second-level cache.
+// What the columns of a block take: about half of a second-level cache; more where a window has many elements, because
+// products of few columns read the kernels too often, but no more than the second, which a thread keeps.
 constexpr int64_t kColumnBytes = 512 << 10;
+constexpr int64_t kMostColumnBytes = 16 << 20;
+constexpr int64_t kManyColumns = 128;
 // Fewer multiplications than this run on one thread.
 constexpr double kSerialWork = 64.0 * 64 * 64;
 // Of one channel as many results as this are a product worth its columns.
 constexpr int64_t kManyResults = 8;
-// A larger plane finds no place in a cache.
-constexpr int64_t kLargePlane = 1 << 20;
+// A larger plane, with its padding, finds no place in a cache.
+constexpr double kLargePlane = 1.1e6;
 
 struct Sizes {
   int64_t channels, height, width;
@@ -38,7 +41,9 @@ struct Convolution {
 
   int64_t terms() const { return in.channels * kernel_rows * kernel_columns; }
   bool is_depthwise() const {
-    return in.channels == 1 && to.channels < kManyResults && in.height * in.width <= kLargePlane;
+    const double high = double(to.height) * double(stride[0]) + double(kernel_rows - 1) * double(dilation[0]);
+    const double wide = double(to.width) * double(stride[1]) + double(kernel_columns - 1) * double(dilation[1]);
+    return in.channels == 1 && to.channels < kManyResults && high * wide <= kLargePlane;
   }
   double work() const {
     return double(count) * double(groups) * double(to.channels) * double(terms()) *
@@ -199,8 +204,9 @@ void split(int64_t count, int64_t most, int64_t* size, int64_t* parts) {
 // Cuts the product so that columns stay in a cache and all threads have work.
 void cut(Convolution* c, int64_t itemsize) {
   const int64_t threads = thread_count(), own = std::max<int64_t>(1, c->count * c->groups);
-  // Products of few columns read the kernels too often.
-  const int64_t points = std::max<int64_t>(128, kColumnBytes / (c->terms() * itemsize));
+  const int64_t bytes = c->terms() * itemsize;
+  const int64_t most = std::max<int64_t>(1, kMostColumnBytes / bytes);
+  const int64_t points = std::max(kColumnBytes / bytes, std::min(kManyColumns, most));
   int64_t rows = std::max<int64_t>(1, points / c->to.width);
   int64_t width = std::min(points, c->to.width);
   const int64_t wanted = (threads + own - 1) / own;
@@ -244,20 +250,25 @@ void run(Convolution* c, int type) {
 // Returns whether it could: False where there is no BLAS, and for dtypes that it doesn't have.
 PyObject* convolve(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   bool fits = nargs == 10;
+  Aligned array[3];
   for (int k = 0; fits && k < 3; ++k) {
-    fits = PyArray_Check(args[k]) && PyArray_NDIM(as_array(args[k])) == 4 &&
-           PyArray_ISCARRAY_RO(as_array(args[k])) &&
-           PyArray_TYPE(as_array(args[k])) == PyArray_TYPE(as_array(args[0]));
+    array[k] = Aligned(args[k]);
+    PyObject* object = array[k].get();
+    if (!object) return nullptr;
+    fits = PyArray_Check(object) && PyArray_NDIM(as_array(object)) == 4 &&
+           PyArray_ISCARRAY_RO(as_array(object)) &&
+           PyArray_TYPE(as_array(object)) == PyArray_TYPE(as_array(array[0].get()));
   }
+  fits = fits && array[2].get() == args[2];
   int64_t number[7];
   for (int k = 0; fits && k < 7; ++k) {
     number[k] = PyLong_AsLongLong(args[3 + k]);
     if (PyErr_Occurred()) return nullptr;
     fits = number[k] >= (k == 2 || k == 3 ? 0 : 1);
   }
-  PyArrayObject* images = fits ? as_array(args[0]) : nullptr;
-  PyArrayObject* kernels = fits ? as_array(args[1]) : nullptr;
-  PyArrayObject* out = fits ? as_array(args[2]) : nullptr;
+  PyArrayObject* images = fits ? as_array(array[0].get()) : nullptr;
+  PyArrayObject* kernels = fits ? as_array(array[1].get()) : nullptr;
+  PyArrayObject* out = fits ? as_array(array[2].get()) : nullptr;
   if (fits) {
     const npy_intp *x = PyArray_DIMS(images), *w = PyArray_DIMS(kernels), *y = PyArray_DIMS(out);
     const int64_t groups = number[6];

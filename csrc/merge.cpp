@@ -24,6 +24,7 @@ struct Nest {
   npy_intp shape[NPY_MAXDIMS];
   npy_intp stride[kOperands][NPY_MAXDIMS];
   char* data[kOperands];
+  Aligned read[kOperands];  // keeps copies
   void (*row)(char* const* at, const npy_intp* step, npy_intp count) = nullptr;
 };
 
@@ -241,6 +242,12 @@ bool add_operand(Nest* nest, PyObject* object, bool written) {
     PyErr_Format(PyExc_TypeError, "merge takes NumPy arrays, got %.100s",
                  Py_TYPE(object)->tp_name);
     return false;
+  }
+  if (!written) {
+    Aligned aligned(object);
+    object = aligned.get();
+    if (!object) return false;
+    nest->read[nest->operands] = std::move(aligned);
   }
   PyArrayObject* array = as_array(object);
   if (nest->operands == 0) {

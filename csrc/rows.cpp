@@ -46,12 +46,19 @@ PyObject* map_rows(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (!nargs) PyErr_SetString(PyExc_TypeError, "map_rows(name, *arrays)");
     return nullptr;
   }
-  bool fits = nargs == 1 + function->arity && PyArray_Check(args[1]);
-  PyArrayObject* first = fits ? as_array(args[1]) : nullptr;
+  bool fits = nargs == 1 + function->arity;
+  Aligned operands[kMaxArity];
+  for (int k = 0; fits && k < function->arity; ++k) {
+    operands[k] = Aligned(args[k + 1]);
+    if (!operands[k].get()) return nullptr;
+  }
+  fits = fits && PyArray_Check(operands[0].get());
+  PyArrayObject* first = fits ? as_array(operands[0].get()) : nullptr;
   const int type = fits ? PyArray_TYPE(first) : -1, ndim = fits ? PyArray_NDIM(first) : 0;
   fits = (type == NPY_FLOAT || type == NPY_DOUBLE) && ndim >= 1;
-  for (int k = 1; fits && k <= function->arity; ++k) {
-    PyArrayObject* array = PyArray_Check(args[k]) ? as_array(args[k]) : nullptr;
+  for (int k = 0; fits && k < function->arity; ++k) {
+    PyObject* object = operands[k].get();
+    PyArrayObject* array = PyArray_Check(object) ? as_array(object) : nullptr;
     fits = array && PyArray_TYPE(array) == type && PyArray_NDIM(array) == ndim &&
            PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(first), ndim) &&
            PyArray_ISCARRAY_RO(array);
@@ -67,7 +74,7 @@ PyObject* map_rows(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   Call call = {type == NPY_FLOAT ? function->f32 : function->f64, {}, PyArray_BYTES(as_array(out)),
                function->arity, PyArray_DIM(first, ndim - 1), 0};
   call.bytes = call.size * PyArray_ITEMSIZE(first);
-  for (int k = 0; k < call.arity; ++k) call.operands[k] = PyArray_BYTES(as_array(args[k + 1]));
+  for (int k = 0; k < call.arity; ++k) call.operands[k] = PyArray_BYTES(as_array(operands[k].get()));
   const int64_t rows = PyArray_SIZE(first) / call.size;
   const int64_t grain = std::max<int64_t>(1, kGrain / call.size);
   PyThreadState* state = rows > grain ? PyEval_SaveThread() : nullptr;

@@ -143,6 +143,24 @@ def test_what_is_refused(change):
         _C.convolve(*change(x, w, y, (1, 1, 0, 0, 1, 1, 1)))
 
 
+@pytest.mark.parametrize("padding", [0, 1 << 40])
+def test_steps_far_over_an_image_take_no_memory(padding):
+    x, w = arrays(np.float32, (1, 2, 3, 3), (2, 1, 3, 3))
+    found = convolved(x, w, (1 << 40,) * 2, (padding,) * 2, (1, 1), 2)
+    assert found.shape[2:] == ((3, 3) if padding else (1, 1))
+    np.testing.assert_allclose(found.sum((2, 3)), (x * w[:, 0]).sum((2, 3)), rtol=1e-5)
+
+
+def test_windows_of_very_many_elements():
+    x, w = arrays(np.float64, (1, 2, 1, 300_020), (3, 2, 1, 300_000))
+    found = convolved(x, w)
+    for place in (0, 7, 8, 20):
+        window = x[0, :, 0, place : place + 300_000]
+        np.testing.assert_allclose(
+            found[0, :, 0, place], np.einsum("cj,ocj->o", window, w[:, :, 0])
+        )
+
+
 @pytest.mark.parametrize("shape", [(1, 8, 1, 9000), (2, 3, 2, 5000)])
 def test_long_rows_are_cut(shape):
     x, w = arrays(np.float32, shape, (5, shape[1], 1, 7))
