@@ -20,6 +20,16 @@ import torch
 
 import tensorplay as tp
 from bench.operator_database import compare, names, values
+from bench.operator_database.arguments import (
+    as_leaves,
+    copies,
+    inputs_of,
+    mapped,
+    widened,
+    widened_leaf,
+    widened_number,
+)
+from bench.operator_database.gradients import filled, random_like, two_gradients
 from tensorplay.autograd import forward_ad
 
 STAGES = (
@@ -145,7 +155,7 @@ class Runner:
             args, kwargs = (sample.input, *sample.args), sample.kwargs
             try:
                 _seed()
-                result = self.info.op(*_copies(args), **_copies(kwargs))
+                result = self.info.op(*copies(args), **copies(kwargs))
             except Exception:  # noqa: S112  # PyTorch refuses its own sample: no oracle
                 continue
             yield Call(sample, _text(sample), dtype, result)
@@ -174,7 +184,7 @@ class Runner:
     def _method(self, call: Call, method: Any) -> None:  # a method of theirs
         name = _name_of(method, self.info.name)
         try:
-            theirs = method(*_copies(call.args), **_copies(call.sample.kwargs))
+            theirs = method(*copies(call.args), **copies(call.sample.kwargs))
         except Exception:  # this sample is not one of the method
             return
         ours = getattr(tp.Tensor, name, None)
@@ -182,7 +192,7 @@ class Runner:
         self._count("method", call, reason)
 
     def _inplace(self, call: Call, inplace: Any) -> None:  # a method of theirs
-        args, kwargs = _copies(call.args), _copies(call.sample.kwargs)
+        args, kwargs = copies(call.args), copies(call.sample.kwargs)
         try:
             inplace(*args, **kwargs)
         except Exception:  # refused for this sample (dtypes, overlapping memory)
@@ -237,7 +247,7 @@ class Runner:
 
     def _exact(self, call: Call) -> Any:  # results
         whole = not (call.dtype.is_floating_point or call.dtype.is_complex)
-        wide = call.sample.transform(_widened_number if whole else _widened)
+        wide = call.sample.transform(widened_number if whole else widened)
         _seed()
         return self.info.op(wide.input, *wide.args, **wide.kwargs)
 
@@ -262,7 +272,7 @@ class Runner:
         def ones(*args: Any, **kwargs: Any) -> torch.Tensor:
             return torch.ones_like(self.info.op(*args, **kwargs), dtype=torch.bool)
 
-        theirs, named = _mapped((args, kwargs), values.torch_of)
+        theirs, named = mapped((args, kwargs), values.torch_of)
         live = self.info.gradcheck_wrapper(ones, *theirs, **named)
         return tp.where(values.tensor_of(live), self.ours(*args, **kwargs), 0)
 
@@ -279,14 +289,14 @@ class Runner:
         return [each for each in values.tensors_in(found) if each.requires_grad]
 
     def _reverse(self, call: Call) -> None:
-        args, kwargs = _leaves(call.args), _leaves(call.sample.kwargs)
-        inputs = [each for each in _unique((*args, *kwargs.values())) if each.requires_grad]
+        args, kwargs = as_leaves(call.args), as_leaves(call.sample.kwargs)
+        inputs = inputs_of(args, kwargs)
         try:
             outputs = self._process(call, self._theirs_within(*args, **kwargs))
             if not outputs or not inputs:
                 return
             twice = self.info.supports_gradgrad and "second" in self.options.stages
-            grads, second = _two_gradients(torch, outputs, inputs, twice=twice)
+            grads, second = two_gradients(torch, outputs, inputs, twice=twice)
         except Exception:  # no derivative there
             return
         bridge = values.Bridge(gradients=True)
@@ -297,7 +307,7 @@ class Runner:
             if self._judge(values.back(plain), call.result, call) is None and call.has_ties:
                 return
             outputs = self._process(call, plain)
-            found, _ = _two_gradients(tp, outputs, leaves, twice=False)
+            found, _ = two_gradients(tp, outputs, leaves, twice=False)
         except Exception as error:
             self._count("backward", call, _short(error))
             if second is not None:
@@ -307,15 +317,15 @@ class Runner:
         if "backward" in self.options.stages:
             exact = lambda: self._exact_gradients(call)[0]
             reason = compare.disagreement(
-                values.back(_filled(found, leaves)), _filled(grads, inputs), tolerance, exact
+                values.back(filled(found, leaves)), filled(grads, inputs), tolerance, exact
             )
             self._count("backward", call, reason)
         if second is None:
             return
         try:
-            _, found_second = _two_gradients(tp, outputs, leaves, twice=True)
+            _, found_second = two_gradients(tp, outputs, leaves, twice=True)
             nothing = [None] * len(leaves)  # as where no gradient depends on anything
-            ours_second = values.back(_filled(found_second or nothing, leaves))
+            ours_second = values.back(filled(found_second or nothing, leaves))
         except Exception as error:
             self._count("second", call, _short(error))
             return
@@ -323,24 +333,24 @@ class Runner:
         self._count(
             "second",
             call,
-            compare.disagreement(ours_second, _filled(second, inputs), tolerance, exact),
+            compare.disagreement(ours_second, filled(second, inputs), tolerance, exact),
         )
 
     def _exact_gradients(self, call: Call) -> tuple[Any, Any]:
-        wide = call.sample.transform(_widened_leaf)
+        wide = call.sample.transform(widened_leaf)
         args = (wide.input, *wide.args)
-        inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
+        inputs = inputs_of(args, wide.kwargs)
         outputs = self._process(call, self._theirs_within(*args, **wide.kwargs))
         twice = self.info.supports_gradgrad and "second" in self.options.stages
-        grads, second = _two_gradients(torch, outputs, inputs, twice=twice, rounded=call.dtype)
-        return _filled(grads, inputs), None if second is None else _filled(second, inputs)
+        grads, second = two_gradients(torch, outputs, inputs, twice=twice, rounded=call.dtype)
+        return filled(grads, inputs), None if second is None else filled(second, inputs)
 
     def _forward_mode(self, call: Call) -> None:
-        args, kwargs = _leaves(call.args), _leaves(call.sample.kwargs)
-        inputs = [each for each in _unique((*args, *kwargs.values())) if each.requires_grad]
+        args, kwargs = as_leaves(call.args), as_leaves(call.sample.kwargs)
+        inputs = inputs_of(args, kwargs)
         if not inputs:
             return
-        tangents = {id(each): _random_like(each, 7 + k) for k, each in enumerate(inputs)}
+        tangents = {id(each): random_like(each, 7 + k) for k, each in enumerate(inputs)}
         try:
             expected, shapes = self._tangents(call, args, kwargs, inputs)
         except Exception:  # no forward mode there
@@ -359,7 +369,7 @@ class Runner:
                 }
                 change = lambda each: ours_dual.get(id(each), each)
                 result = self._ours_within(
-                    *_mapped(ours_args, change), **_mapped(ours_kwargs, change)
+                    *mapped(ours_args, change), **mapped(ours_kwargs, change)
                 )
                 if self._judge(values.back(result), call.result, call) is None and call.has_ties:
                     return
@@ -393,20 +403,20 @@ class Runner:
 
         with theirs_ad.dual_level(), torch.no_grad():
             dual = {
-                id(each): theirs_ad.make_dual(each.detach(), _random_like(each, 7 + k, rounded))
+                id(each): theirs_ad.make_dual(each.detach(), random_like(each, 7 + k, rounded))
                 for k, each in enumerate(inputs)
             }
             swap = lambda each: dual.get(id(each), each)
-            result = self._theirs_within(*_mapped(args, swap), **_mapped(kwargs, swap))
+            result = self._theirs_within(*mapped(args, swap), **mapped(kwargs, swap))
             process = call.sample.output_process_fn_grad
             outputs = values.tensors_in(result if process is None else process(result))
             expected = [theirs_ad.unpack_dual(each).tangent for each in outputs]
             return expected, [each.detach() for each in outputs]
 
     def _exact_tangents(self, call: Call) -> tuple[Any, ...]:
-        wide = call.sample.transform(_widened_leaf)
+        wide = call.sample.transform(widened_leaf)
         args = (wide.input, *wide.args)
-        inputs = [each for each in _unique((*args, *wide.kwargs.values())) if each.requires_grad]
+        inputs = inputs_of(args, wide.kwargs)
         expected, shapes = self._tangents(call, args, wide.kwargs, inputs, call.dtype)
         return tuple(
             torch.zeros_like(like) if each is None else each
@@ -495,13 +505,12 @@ class Runner:
         plans: list[tuple[Any, list[torch.Tensor], Any]] = []
         for call in calls:
             sample = call.sample
-            inputs = [each for each in _unique((*call.args, *sample.kwargs.values()))
-                      if each.requires_grad]  # fmt: skip
+            inputs = inputs_of(call.args, sample.kwargs)
             try:
                 outputs = self._process(call, self._theirs_within(*call.args, **sample.kwargs))
                 grads = None
                 if inputs and outputs:
-                    grads, _ = _two_gradients(torch, outputs, inputs, twice=False)
+                    grads, _ = two_gradients(torch, outputs, inputs, twice=False)
             except Exception:
                 grads = None
             plans.append((call, inputs, grads))
@@ -517,10 +526,10 @@ class Runner:
             leaves = [bridge.known[id(each)] for each in inputs]
             try:
                 outputs = self._process(call, result)
-                found, _ = _two_gradients(tp, outputs, leaves, twice=False)
+                found, _ = two_gradients(tp, outputs, leaves, twice=False)
                 reason = compare.disagreement(
-                    values.back(_filled(found, leaves)),
-                    _filled(grads, inputs),
+                    values.back(filled(found, leaves)),
+                    filled(grads, inputs),
                     compare.tolerances(self.info, call.dtype),
                     lambda call=call: self._exact_gradients(call)[0],
                 )
@@ -530,60 +539,7 @@ class Runner:
         return reasons
 
 
-# ---- gradients, theirs and ours by the same text
-
-
-def _two_gradients(
-    library: Any,  # torch or tensorplay
-    outputs: Sequence[Any],
-    inputs: Sequence[Any],
-    *,
-    twice: bool,
-    rounded: torch.dtype | None = None,
-) -> tuple[list[Any], list[Any] | None]:
-    """Gradients for a fixed cotangent, then those of their weighted sum; None where there is none.
-
-    The weights go by the place of the gradient: one library may know of a gradient that it depends
-    on nothing where the other computes zeros.
-    """
-    cotangents = [_random_like(each, 100 + k, rounded) for k, each in enumerate(outputs)]
-    grads = library.autograd.grad(
-        outputs, inputs, cotangents, create_graph=twice, retain_graph=True, allow_unused=True
-    )
-    if not twice:
-        return list(grads), None
-    live = {k: each for k, each in enumerate(grads) if each is not None and each.requires_grad}
-    if not live:
-        return list(grads), None
-    second = library.autograd.grad(
-        list(live.values()), inputs, [_random_like(each, 200 + k, rounded) for k, each in live.items()],
-        allow_unused=True, retain_graph=True,
-    )  # fmt: skip
-    return list(grads), list(second)
-
-
-def _random_like(tensor: Any, seed: int, rounded: torch.dtype | None = None) -> Any:
-    """A drawn tensor of either library; of a reference, with the numbers that the narrower dtype got."""
-    generator = np.random.default_rng(seed)
-    drawn = torch.from_numpy(np.asarray(generator.uniform(-1, 1, tuple(tensor.shape))))
-    if rounded is not None:
-        drawn = drawn.to(rounded.to_real()).to(torch.float64)
-    if isinstance(tensor, torch.Tensor):
-        return drawn.to(tensor.dtype)
-    return values.tensor_of(drawn.to(values.TORCH_DTYPES[tensor.dtype]))
-
-
-def _filled(grads: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """A missing gradient is zero."""
-    return tuple(
-        (torch.zeros_like(like) if isinstance(like, torch.Tensor) else tp.zeros_like(like))
-        if each is None
-        else each.detach()
-        for each, like in zip(grads, inputs, strict=False)
-    )
-
-
-# ---- arguments
+# ---- samples and texts
 
 
 def _spread(items: Sequence[Any], count: int) -> list[Any]:
@@ -591,78 +547,6 @@ def _spread(items: Sequence[Any], count: int) -> list[Any]:
     if not count or len(items) <= count:
         return list(items)
     return [items[k * len(items) // count] for k in range(count)]
-
-
-def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
-    if isinstance(value, (torch.Tensor, tp.Tensor)):
-        return function(value)
-    if isinstance(value, list):
-        return [_mapped(each, function) for each in value]
-    if type(value) is tuple:
-        return tuple(_mapped(each, function) for each in value)
-    if isinstance(value, dict):
-        return {key: _mapped(each, function) for key, each in value.items()}
-    return value
-
-
-def _copies(value: Any) -> Any:
-    """Arguments with fresh tensors of the same strides, so that a call changes nothing."""
-    return _mapped(value, _copy)
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.layout is not torch.strided:
-        return tensor
-    tensor = tensor.detach()
-    place = tensor.storage_offset()
-    if not place:
-        return tensor.clone()
-    count = tensor.untyped_storage().nbytes() // tensor.element_size()
-    whole = tensor.as_strided((count,), (1,), 0).clone()
-    return whole.as_strided(tensor.shape, tensor.stride(), place)
-
-
-def _leaves(value: Any) -> Any:
-    """Arguments with tensors that are leaves, one for one."""
-    known: dict[int, torch.Tensor] = {}
-
-    def leaf(tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) not in known:
-            known[id(tensor)] = tensor.detach().requires_grad_(tensor.requires_grad)
-        return known[id(tensor)]
-
-    return _mapped(value, leaf)
-
-
-def _unique(value: Any) -> list[torch.Tensor]:
-    found: dict[int, torch.Tensor] = {}
-    for each in values.tensors_in(value):
-        found.setdefault(id(each), each)
-    return list(found.values())
-
-
-def _widened(value: Any) -> Any:
-    wide = {torch.float32: torch.float64, torch.bfloat16: torch.float64, torch.float16: torch.float64,
-            torch.complex64: torch.complex128}  # fmt: skip
-    if isinstance(value, torch.Tensor) and value.dtype in wide:
-        return value.detach().to(wide[value.dtype])
-    if isinstance(value, torch.dtype):
-        return wide.get(value, value)
-    return value
-
-
-def _widened_number(value: Any) -> Any:
-    """Also integers, for a floating result of them: PyTorch converts them to the default dtype first."""
-    if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
-        return value.to(torch.float64)
-    return _widened(value)
-
-
-def _widened_leaf(value: Any) -> Any:
-    found = _widened(value)
-    if isinstance(value, torch.Tensor) and value.requires_grad:
-        return found.detach().requires_grad_()
-    return found
 
 
 def _name_of(function: Any, default: str) -> str:
