@@ -53,7 +53,7 @@ def _insertion_meta(sorted_sequence: Any, input: Any, out_int32: bool, right: bo
     return TensorMeta(tuple(input.shape), int32 if out_int32 else int64)
 
 
-@structured(meta=_insertion_meta, public=False, not_differentiable="its result are indices")
+@structured(meta=_insertion_meta, public=False, not_differentiable="its results are indices")
 def insertion_places(
     sorted_sequence: Array, input: Array, out_int32: bool = False, right: bool = False
 ) -> Array:

@@ -96,7 +96,7 @@ def _extreme_places_meta(input: TensorMeta, dim: int, largest: bool) -> TensorMe
 @structured(
     meta=_extreme_places_meta,
     public=False,
-    not_differentiable="its result are indices",
+    not_differentiable="its results are indices",
     batching=along("dim"),
 )
 def running_extreme(input: Array, dim: int, largest: bool) -> Array:

@@ -57,7 +57,7 @@ def _mode_meta(input: TensorMeta, dim: int) -> TensorMeta:
 @structured(
     meta=_mode_meta,
     public=False,
-    not_differentiable="its result are indices",
+    not_differentiable="its results are indices",
     batching=along("dim"),
 )
 def mode_places(input: Array, dim: int) -> Array:

@@ -309,7 +309,7 @@ def _nonzero_meta(input: TensorMeta) -> TensorMeta:
     raise DataNeededError(msg)
 
 
-@structured(meta=_nonzero_meta, public=False, not_differentiable="its result are indices")
+@structured(meta=_nonzero_meta, public=False, not_differentiable="its results are indices")
 def nonzero(input: Array) -> Array:
     """The indices of all nonzero elements, one row each, in row-major order.
 
@@ -329,7 +329,7 @@ def _nonzero_static_meta(input: TensorMeta, size: int, fill_value: int) -> Tenso
     return TensorMeta((size, input.ndim), dtypes.int64, input.device)
 
 
-@structured(meta=_nonzero_static_meta, method=True, not_differentiable="its result are indices")
+@structured(meta=_nonzero_static_meta, method=True, not_differentiable="its results are indices")
 def nonzero_static(input: Array, *, size: int, fill_value: int = -1) -> Array:
     """The first `size` rows of `nonzero`, or all and rows of `fill_value`: a size that does not depend on data.
 

@@ -98,7 +98,7 @@ def _order_meta(pivots: TensorMeta, rows: int) -> TensorMeta:
 
 
 @structured(
-    meta=_order_meta, public=False, not_differentiable="its result are indices", batching=leading
+    meta=_order_meta, public=False, not_differentiable="its results are indices", batching=leading
 )
 def pivots_to_order(pivots: Array, rows: int) -> Array:
     """The order (..., rows) of the rows after the exchanges: row `order[i]` of A is row i of L U."""

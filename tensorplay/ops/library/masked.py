@@ -162,7 +162,7 @@ def _all(dim: Dims) -> Dims:
     return () if dim is None else dim
 
 
-@composite(public=False, not_differentiable="its result are indices")
+@composite(public=False, not_differentiable="its results are indices")
 def masked_argmax(
     input: Tensor,
     dim: int | None = None,
@@ -181,7 +181,7 @@ def masked_argmax(
     return _admitted("masked.argmax", input, dtype, mask, least).argmax(dim, keepdim)
 
 
-@composite(public=False, not_differentiable="its result are indices")
+@composite(public=False, not_differentiable="its results are indices")
 def masked_argmin(
     input: Tensor,
     dim: int | None = None,

@@ -186,7 +186,7 @@ def unravel_index(indices: Tensor, shape: Size) -> Any:  # noqa: ANN401  # a tup
 @structured(
     meta=lambda input, count: TensorMeta(input.shape, input.dtype, input.device),
     public=False,
-    not_differentiable="its result are indices",
+    not_differentiable="its results are indices",
     batching=broadcasting,
 )
 def places_inside(input: Array, count: int) -> Array:

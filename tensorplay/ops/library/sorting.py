@@ -52,7 +52,7 @@ def _argsort_meta(input: TensorMeta, dim: int, descending: bool, stable: bool) -
 @structured(
     meta=_argsort_meta,
     method=True,
-    not_differentiable="its result are indices",
+    not_differentiable="its results are indices",
     batching=along("dim"),
 )
 def argsort(input: Array, dim: int = -1, descending: bool = False, stable: bool = False) -> Array:

@@ -180,7 +180,7 @@ def _places_meta(count: int, r: int, with_replacement: bool) -> TensorMeta:
     return TensorMeta((comb(max(total, 0), r), r), int64)
 
 
-@structured(meta=_places_meta, public=False, not_differentiable="its result are indices")
+@structured(meta=_places_meta, public=False, not_differentiable="its results are indices")
 def combination_places(count: int, r: int, with_replacement: bool = False) -> Array:
     """The choices of `r` of `count` places in the order of words, a row each (int64)."""
     meta = _places_meta(count, r, with_replacement)
