@@ -25,7 +25,7 @@ _SEQUENCES = {"list": list, "tuple": tuple}
 def take_apart(tree: object) -> tuple[str, dict[str, Tensor]]:
     """The structure as JSON, and the tensors by their paths. ArgumentError names a value that can't be kept."""
     tensors: dict[str, Tensor] = {}
-    return json.dumps(_described(tree, (), tensors)), tensors
+    return json.dumps(_described(tree, (), tensors, ())), tensors
 
 
 def put_together(text: str, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN401  # what was saved
@@ -33,7 +33,13 @@ def put_together(text: str, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN4
     return _rebuilt(json.loads(text), tensors)
 
 
-def _described(value: object, path: tuple[str, ...], tensors: dict[str, Tensor]) -> Any:  # noqa: ANN401  # JSON
+def _described(
+    value: object, path: tuple[str, ...], tensors: dict[str, Tensor], around: tuple[object, ...]
+) -> Any:  # noqa: ANN401  # JSON
+    """What stands at a path, inside of the containers ``around``."""
+    if any(value is each for each in around):
+        raise ArgumentError(f"save: {_place(path)} is a container that it lies in; save a tree")
+    inside = (*around, value)
     if isinstance(value, Tensor):
         name = ".".join(path) or "tensor"
         while name in tensors:  # {"a.b": x, "a": {"b": y}}
@@ -46,10 +52,13 @@ def _described(value: object, path: tuple[str, ...], tensors: dict[str, Tensor])
                 found = type(key).__name__
                 msg = f"save: a key at {_place(path)} is of type {found}; use strings or numbers"
                 raise ArgumentError(msg)
-        items = [[key, _described(each, (*path, str(key)), tensors)] for key, each in value.items()]
+        items = [
+            [key, _described(each, (*path, str(key)), tensors, inside)]
+            for key, each in value.items()
+        ]
         return {"dict": items}
     if isinstance(value, (list, tuple)) and type(value).__name__ in _SEQUENCES:
-        parts = [_described(each, (*path, str(i)), tensors) for i, each in enumerate(value)]
+        parts = [_described(each, (*path, str(i)), tensors, inside) for i, each in enumerate(value)]
         return {type(value).__name__: parts}
     if type(value) in _PLAIN:
         return {"value": value}

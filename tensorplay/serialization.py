@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from tensorplay._C import wrap
+from tensorplay.core import dtypes
 from tensorplay.core.errors import ArgumentError, DTypeError, TensorPlayError
 from tensorplay.saved_structure import put_together, take_apart
 from tensorplay.tensor import Tensor
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
     File: TypeAlias = str | os.PathLike[str] | BinaryIO
 
+_DTYPES = {
+    "BOOL": dtypes.bool_,
+    **{f"U{bits}": getattr(dtypes, f"uint{bits}") for bits in (8, 16, 32, 64)},
+    **{f"I{bits}": getattr(dtypes, f"int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"F{bits}": getattr(dtypes, f"float{bits}") for bits in (16, 32, 64)},
+    "BF16": dtypes.bfloat16,
+    "C64": dtypes.complex64,
+}
+"""What safetensors calls dtypes; its own NumPy functions read files in memory without bfloat16."""
 _STRUCTURE = "tensorplay.structure"
 """The metadata under which the structure of a nested object lies."""
 
@@ -101,20 +111,30 @@ def load_metadata(f: File) -> dict[str, str]:
 
 def _read(f: File) -> tuple[dict[str, Array], dict[str, str]]:
     """The arrays and the metadata of a file."""
-    from safetensors import SafetensorError, safe_open
-    from safetensors.numpy import load as from_bytes
+    from safetensors import SafetensorError, deserialize, safe_open
 
     try:
         if not isinstance(f, (str, os.PathLike)):
             name = getattr(f, "name", "the file")
             content = f.read()
-            return from_bytes(content), _metadata_of(content)
+            parts = deserialize(content)  # type: ignore[no-untyped-call]  # a native function without types
+            arrays = {each: _array_from(**part) for each, part in parts}
+            return arrays, _metadata_of(content)
         name = os.fspath(f)
         with safe_open(name, framework="np") as file:
             arrays = {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118  # no mapping
             return arrays, dict(file.metadata() or {})
     except SafetensorError as error:
         raise FileFormatError(f"{name} is no safetensors file: {error}") from error
+
+
+def _array_from(dtype: str, shape: list[int], data: bytes) -> Array:
+    """The array of a tensor that a file describes."""
+    if dtype not in _DTYPES:
+        raise DTypeError(
+            f"safetensors' dtype {dtype} has none here; there are {', '.join(_DTYPES)}"
+        )
+    return np.frombuffer(data, _DTYPES[dtype].numpy).reshape(shape)
 
 
 def _metadata_of(content: bytes) -> dict[str, str]:

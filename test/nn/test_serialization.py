@@ -8,7 +8,8 @@ from checks import LAYOUTS, REAL, laid_out, same_bits, tensor_of, to_array
 
 import tensorplay as tp
 from tensorplay import nn
-from tensorplay.serialization import FileFormatError, load_metadata
+from tensorplay.core.errors import ArgumentError, DTypeError
+from tensorplay.serialization import _DTYPES, FileFormatError, load_metadata
 
 
 @pytest.mark.parametrize("dtype", [*REAL, "complex64"])
@@ -115,6 +116,31 @@ def test_tensors_of_equal_paths_are_kept_apart(tmp_path):
     found = tp.load(tmp_path / "x")
     assert found["a.b"].tolist() == [0.0]
     assert found["a"]["b"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("dtype", sorted(_DTYPES))
+def test_a_file_in_memory_has_every_dtype(dtype):
+    file = io.BytesIO()
+    saved = tp.tensor([[0, 1, 2]]).to(_DTYPES[dtype])
+    tp.save({"a": saved, "none": saved[:0]}, file)
+    found = tp.load(io.BytesIO(file.getvalue()))
+    assert found["a"].dtype is saved.dtype
+    assert found["a"].tolist() == saved.tolist()
+    assert found["none"].shape == (0, 3)
+
+
+def test_a_dtype_that_is_not_known_is_named():
+    header = b'{"a":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}'
+    file = io.BytesIO(len(header).to_bytes(8, "little") + header + b"0")
+    with pytest.raises(DTypeError, match="F8_E5M2"):
+        tp.load(file)
+
+
+def test_a_container_in_itself_is_refused():
+    cycle = {"a": [1]}
+    cycle["a"].append(cycle)
+    with pytest.raises(ArgumentError, match=r"'a\.1' is a container that it lies in"):
+        tp.save(cycle, io.BytesIO())
 
 
 def test_a_file_in_memory_is_read_and_written():
