@@ -60,6 +60,19 @@ def add(hooks: dict[int, Entry], entry: Entry, prepend: bool = False) -> Removab
     return handle
 
 
+def forward_pre_hooks(module: Hooked) -> list[AnyHook]:
+    """The functions that run before `forward`, in their order."""
+    own = module._hooks  # noqa: SLF001  # of this file
+    return [] if own is None else [hook.function for hook in own.forward_pre.values()]
+
+
+def remove_forward_pre_hook(module: Hooked, function: AnyHook) -> None:
+    """Take a function out of those that run before `forward`."""
+    waiting = module._own_hooks().forward_pre  # noqa: SLF001  # of this file
+    for key in [key for key, hook in waiting.items() if hook.function is function]:
+        del waiting[key]
+
+
 class Hooked:
     """The part of `Module` that registers hooks."""
 

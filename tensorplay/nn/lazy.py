@@ -34,6 +34,7 @@ from tensorplay.nn.convolution import (
     Each,
     PaddingMode,
 )
+from tensorplay.nn.hooks import remove_forward_pre_hook
 from tensorplay.nn.linear import Linear
 from tensorplay.nn.module import Module
 from tensorplay.nn.parameter import (
@@ -78,9 +79,7 @@ def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str
         raise ArgumentValueError(
             f"{type(module).__name__}.initialize_parameters left parameters without a shape"
         )
-    waiting = module._own_hooks().forward_pre  # noqa: SLF001  # a module's own hooks
-    for number in [each for each, hook in waiting.items() if hook.function is _initialize]:
-        del waiting[number]
+    remove_forward_pre_hook(module, _initialize)
     if module.cls_to_become is not None:
         module.__class__ = module.cls_to_become  # type: ignore[assignment]  # no longer lazy
 

@@ -18,6 +18,8 @@ from tensorplay.autograd import no_grad
 from tensorplay.core.errors import ArgumentValueError, ShapeError
 from tensorplay.functions import cat, ones_like, rand, zeros
 from tensorplay.linalg import vector_norm
+from tensorplay.nn.hooks import forward_pre_hooks, remove_forward_pre_hook
+from tensorplay.nn.utils.recomputed import Recomputed, attach, find
 from tensorplay.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -26,28 +28,27 @@ if TYPE_CHECKING:
     from tensorplay.nn.module import Module
 
 
-class BasePruningMethod:
+class BasePruningMethod(Recomputed):
     """A way to choose what is pruned: subclasses define `compute_mask`. As a hook it applies the mask."""
 
     PRUNING_TYPE: str = "unstructured"
     """``"unstructured"``, ``"structured"`` or ``"global"``: what of a tensor that was pruned before may still be."""
-    _tensor_name: str
+
+    def __init__(self) -> None:
+        """Methods have no settings of their own; `apply` says which parameter they prune."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The new mask by the importance ``t`` of each entry; it prunes what ``default_mask`` prunes, and more."""
         del t, default_mask
         raise NotImplementedError(f"{type(self).__name__} defines no compute_mask")
 
-    def __call__(self, module: Module, args: object) -> None:
-        """Set the parameter to its original times the mask."""
-        del args
-        object.__setattr__(module, self._tensor_name, self.apply_mask(module))
-
     def apply_mask(self, module: Module) -> Tensor:
         """The original times the mask."""
         name = self._tensor_name
         found: Tensor = getattr(module, f"{name}_orig") * getattr(module, f"{name}_mask")
         return found
+
+    compute = apply_mask
 
     @classmethod
     def apply(
@@ -61,7 +62,7 @@ class BasePruningMethod:
         """Prune a parameter of a module by a method made with the arguments; return the hook."""
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
-        old = _hook_of(module, name)
+        old = find(module, BasePruningMethod, name)
         with no_grad():
             if old is None:
                 original = getattr(module, name)
@@ -85,10 +86,9 @@ class BasePruningMethod:
             module.register_parameter(f"{name}_orig", original)
             module.register_buffer(f"{name}_mask", mask)
         else:
-            _drop_hook(module, old)
+            remove_forward_pre_hook(module, old)
             module.register_buffer(f"{name}_mask", mask)
-        method(module, ())
-        module.register_forward_pre_hook(method)
+        attach(module, method)
         return method
 
     def prune(
@@ -369,34 +369,18 @@ def global_unstructured(
 
 def remove(module: Module, name: str) -> Module:
     """Make the pruned value of a parameter permanent; return the module."""
-    hook = _hook_of(module, name)
+    hook = find(module, BasePruningMethod, name)
     if hook is None:
         raise ArgumentValueError(f"prune: {type(module).__name__}.{name} is not pruned")
     hook.remove(module)
-    _drop_hook(module, hook)
+    remove_forward_pre_hook(module, hook)
     return module
 
 
 def is_pruned(module: Module) -> bool:
     """Whether a parameter of the module, or of one below it, is pruned."""
     return any(
-        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in _hooks(each)
+        isinstance(hook, BasePruningMethod)
+        for each in module.modules()
+        for hook in forward_pre_hooks(each)
     )
-
-
-def _hooks(module: Module) -> list[Any]:
-    own = module._hooks  # noqa: SLF001  # nn's own hooks
-    return [] if own is None else [hook.function for hook in own.forward_pre.values()]
-
-
-def _hook_of(module: Module, name: str) -> BasePruningMethod | None:
-    for hook in _hooks(module):
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:  # noqa: SLF001  # of this file
-            return hook
-    return None
-
-
-def _drop_hook(module: Module, hook: BasePruningMethod) -> None:
-    waiting = module._own_hooks().forward_pre  # noqa: SLF001  # nn's own hooks
-    for key in [key for key, each in waiting.items() if each.function is hook]:
-        del waiting[key]

@@ -18,20 +18,18 @@ from tensorplay.core.errors import ArgumentValueError
 from tensorplay.functions import randn
 from tensorplay.nn import functional
 from tensorplay.nn.parameter import Parameter
+from tensorplay.nn.utils.recomputed import Recomputed, detach, find
 
 if TYPE_CHECKING:
-    from tensorplay.autograd import RemovableHandle
     from tensorplay.nn.module import Module
     from tensorplay.tensor import Tensor
 
-_HANDLES = "_spectral_norms"
 
-
-class _Recompute:
+class _SpectralNorm(Recomputed):
     """The hook: divides the weight by the estimate of its largest singular value (Miyato et al. 2018)."""
 
     def __init__(self, name: str, times: int, eps: float, dim: int) -> None:
-        self.name = name
+        super().__init__(name)
         self.times = times
         self.eps = eps
         self.dim = dim
@@ -42,9 +40,9 @@ class _Recompute:
 
     def weight(self, module: Module, times: int) -> Tensor:
         """Improve the estimate so many times, then divide by it."""
-        original: Tensor = getattr(module, f"{self.name}_orig")
-        u: Tensor = getattr(module, f"{self.name}_u")
-        v: Tensor = getattr(module, f"{self.name}_v")
+        original: Tensor = getattr(module, f"{self._tensor_name}_orig")
+        u: Tensor = getattr(module, f"{self._tensor_name}_u")
+        v: Tensor = getattr(module, f"{self._tensor_name}_v")
         matrix = self.matrix(original)
         with no_grad():
             for _ in range(times):
@@ -53,10 +51,9 @@ class _Recompute:
         # copies, as the next call changes the vectors before this one is differentiated
         return original / (u.clone() * (matrix @ v.clone())).sum()
 
-    def __call__(self, module: Module, args: object) -> None:
-        del args
-        times = self.times if module.training else 0
-        object.__setattr__(module, self.name, self.weight(module, times))
+    def compute(self, module: Module) -> Tensor:
+        """The weight; in training by a better estimate than before."""
+        return self.weight(module, self.times if module.training else 0)
 
 
 def spectral_norm(
@@ -70,9 +67,7 @@ def spectral_norm(
 
     The weight is a matrix whose rows are dimension ``dim``: 1 for transposed convolutions, else 0.
     """
-    handles: dict[str, tuple[_Recompute, RemovableHandle]]
-    handles = module.__dict__.setdefault(_HANDLES, {})
-    if name in handles:
+    if find(module, _SpectralNorm, name) is not None:
         raise ArgumentValueError(f"{type(module).__name__}.{name} is under spectral_norm already")
     if n_power_iterations <= 0:
         raise ArgumentValueError(
@@ -80,7 +75,7 @@ def spectral_norm(
         )
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    hook = _Recompute(name, n_power_iterations, eps, dim)
+    hook = _SpectralNorm(name, n_power_iterations, eps, dim)
     weight = module.get_parameter(name)
     delattr(module, name)
     module.register_parameter(f"{name}_orig", weight)
@@ -89,20 +84,18 @@ def spectral_norm(
         module.register_buffer(f"{name}_{end}", start)
     with no_grad():
         object.__setattr__(module, name, hook.weight(module, 0))
-    handles[name] = (hook, module.register_forward_pre_hook(hook))
+    module.register_forward_pre_hook(hook)
     return module
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Make the weight a parameter again, with its present value; return the module."""
-    handles: dict[str, tuple[_Recompute, RemovableHandle]] = module.__dict__.get(_HANDLES, {})
-    if name not in handles:
+    hook = find(module, _SpectralNorm, name)
+    if hook is None:
         raise ArgumentValueError(f"{type(module).__name__}.{name} is not under spectral_norm")
-    hook, handle = handles.pop(name)
-    handle.remove()
     value = hook.weight(module, 0).detach()
+    detach(module, hook)
     for end in ("orig", "u", "v"):
         delattr(module, f"{name}_{end}")
-    module.__dict__.pop(name, None)
     module.register_parameter(name, Parameter(value))
     return module

@@ -11,36 +11,30 @@ of models that were saved with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensorplay.core.errors import ArgumentValueError
 from tensorplay.nn.parameter import Parameter
 from tensorplay.nn.utils.parametrizations import norm_except_dim
+from tensorplay.nn.utils.recomputed import Recomputed, attach, detach, find
 
 if TYPE_CHECKING:
-    from tensorplay.autograd import RemovableHandle
     from tensorplay.nn.module import Module
     from tensorplay.tensor import Tensor
 
-_HANDLES = "_weight_norms"
 
-
-class _Recompute:
+class _WeightNorm(Recomputed):
     """The hook: computes the weight from its parts."""
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.name = name
+        super().__init__(name)
         self.dim = dim
 
-    def weight(self, module: Module) -> Tensor:
+    def compute(self, module: Module) -> Tensor:
         """Return ``g · v / ‖v‖``."""
-        g: Tensor = getattr(module, f"{self.name}_g")
-        v: Tensor = getattr(module, f"{self.name}_v")
+        g: Tensor = getattr(module, f"{self._tensor_name}_g")
+        v: Tensor = getattr(module, f"{self._tensor_name}_v")
         return v * (g / norm_except_dim(v, self.dim))
-
-    def __call__(self, module: Module, args: Any) -> None:  # noqa: ANN401  # what forward gets
-        del args
-        object.__setattr__(module, self.name, self.weight(module))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -48,31 +42,26 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     A length for each index of dimension ``dim``, or one for all with None (or −1).
     """
-    handles: dict[str, tuple[_Recompute, RemovableHandle]]
-    handles = module.__dict__.setdefault(_HANDLES, {})
-    if name in handles:
+    if find(module, _WeightNorm, name) is not None:
         raise ArgumentValueError(f"{type(module).__name__}.{name} is under weight_norm already")
-    hook = _Recompute(name, None if dim == -1 else dim)
+    hook = _WeightNorm(name, None if dim == -1 else dim)
     weight = module.get_parameter(name)
     del module._parameters[name]  # noqa: SLF001 - nn's own registries
     length = norm_except_dim(weight.detach(), hook.dim)
     module.register_parameter(f"{name}_g", Parameter(length))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
-    hook(module, ())
-    handles[name] = (hook, module.register_forward_pre_hook(hook))
+    attach(module, hook)
     return module
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Make the weight a parameter again, with its present value."""
-    handles: dict[str, tuple[_Recompute, RemovableHandle]] = module.__dict__.get(_HANDLES, {})
-    if name not in handles:
+    hook = find(module, _WeightNorm, name)
+    if hook is None:
         raise ArgumentValueError(f"{type(module).__name__}.{name} is not under weight_norm")
-    hook, handle = handles.pop(name)
-    handle.remove()
-    value = hook.weight(module).detach()
+    value = hook.compute(module).detach()
+    detach(module, hook)
     delattr(module, f"{name}_g")
     delattr(module, f"{name}_v")
-    module.__dict__.pop(name, None)
     module.register_parameter(name, Parameter(value))
     return module
