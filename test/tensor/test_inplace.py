@@ -139,3 +139,18 @@ def test_detach_in_place():
     assert not x.requires_grad
     with pytest.raises(GradientError, match="view"):
         (tp.ones(2, requires_grad=True) * 2)[0].detach_()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("start", [0, 1, 3])
+@pytest.mark.parametrize(("step", "other"), [(2, 1), (1, 2), (3, 2), (2, 2), (1, 1)])
+def test_what_is_copied_is_read_before_it_is_written_over(start, step, other, compiled):
+    def copy(x, y):
+        x.copy_(y)
+
+    memory = np.arange(24.0)
+    x, y = memory[: 6 * step : step], memory[start : start + 6 * other : other]
+    want = y.copy()
+    run = tp.compile(copy) if compiled else copy
+    run(tp.from_numpy(x), tp.from_numpy(y))
+    assert x.tolist() == want.tolist()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tensorplay import _C
 from tensorplay.autograd.inplace import InPlaceWrite
 from tensorplay.autograd.tensor_state import attach, gradient_edge
 from tensorplay.compiler.aot.trace import SharedMemory
 from tensorplay.core import layout
+from tensorplay.dispatch import copy_over
 from tensorplay.tensor import Tensor
 
 
@@ -43,7 +42,7 @@ def copy_with_layout(tensor: Tensor) -> Tensor:
     low, high = layout.extent(tensor.shape, tensor.strides)
     whole = _C.empty((high - low + 1,), tensor.dtype.numpy)
     array = _C.view(whole, tensor.shape, tensor.strides, -low)
-    np.copyto(array, tensor.array)
+    copy_over(array, tensor.array)
     copy: Tensor = _C.wrap(array)
     edge = gradient_edge(tensor)
     if edge is not None:
