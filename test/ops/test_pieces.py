@@ -10,20 +10,18 @@ from tensorplay.ops.samples import Arg
 
 ROWS, COLUMNS, PIECE = 70, 1030, 90
 PIECES = [np.s_[0, :PIECE], np.s_[33, 500 : 500 + PIECE], np.s_[ROWS - 1, COLUMNS - PIECE :]]
-OF_PLACES = {
-    "iota",
-    "tril",
-    "triu",
-    "uniform_from",
-    "open_uniform_from",
-    "normal_from",
-    "integers_from",
-}
-"""Operators whose elements depend on where they lie."""
+
+
+def depends_on_places(operator):
+    """Whether an element depends on where it lies."""
+    kind = operator.kind
+    return kind.index_name is not None or kind.linear_name is not None
+
+
 POINTWISE = [
     each
     for each in operators()
-    if each.kind.name == "pointwise" and not each.is_factory and each.name not in OF_PLACES
+    if each.kind.name == "pointwise" and not each.is_factory and not depends_on_places(each)
 ]
 
 
