@@ -19,6 +19,7 @@ from tensorplay.core import dtypes
 from tensorplay.core.dtypes import Number
 from tensorplay.core.errors import ArgumentError, ArgumentValueError
 from tensorplay.entries import one_of
+from tensorplay.ops.library.reductions import correction_of
 from tensorplay.ops.registry import Operator, tp
 from tensorplay.tensor import Tensor
 
@@ -47,12 +48,7 @@ def _variance(
             msg = f"{name}: unbiased is given twice, as {dim} and as {unbiased}"
             raise ArgumentError(msg)
         dim, unbiased = None, dim
-    if unbiased is not None and correction is not None:
-        msg = f"{name}: give unbiased or correction, not both"
-        raise ArgumentError(msg)
-    if correction is None:
-        correction = 1 if unbiased is None else int(unbiased)
-    return operator(input, dim, keepdim, correction=correction)
+    return operator(input, dim, keepdim, correction=correction_of(name, unbiased, correction))
 
 
 def var(

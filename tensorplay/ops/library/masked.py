@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from tensorplay.core import layout
 from tensorplay.core.dtypes import DType, Number, bool_, get_default_dtype, int32, int64
-from tensorplay.core.errors import ArgumentError, DTypeError, ShapeError
+from tensorplay.core.errors import DTypeError, ShapeError
 from tensorplay.ops.declare import composite
+from tensorplay.ops.library.reductions import correction_of
 from tensorplay.ops.monoids import highest, lowest
 from tensorplay.ops.registry import tp
 from tensorplay.ops.samples import Arg, Sample, bad, sample
@@ -304,14 +305,6 @@ def _second_moment(
     return _kept(name, square.sum(dim, True) / freedom, dim, keepdim)
 
 
-def _correction(name: str, unbiased: bool | None, correction: Number | None) -> Number:
-    if unbiased is not None and correction is not None:
-        raise ArgumentError(f"{name}: give unbiased or correction, not both")
-    if correction is not None:
-        return correction
-    return 1 if unbiased is None else int(unbiased)
-
-
 @composite(public=False)
 def masked_var(
     input: Tensor,
@@ -332,7 +325,7 @@ def masked_var(
     >>> tp.masked.var(tp.tensor([1.0, 9.0, 3.0]), mask=tp.tensor([True, False, True]))
     tensor(2.)
     """
-    found = _correction("masked.var", unbiased, correction)
+    found = correction_of("masked.var", unbiased, correction)
     moment = _second_moment("masked.var", input, dim, found, keepdim, dtype, mask)
     return moment.to(_result(input, dtype))
 
@@ -359,7 +352,7 @@ def masked_std(
     >>> tp.masked.std(tp.tensor([1.0, 9.0, 3.0]), mask=tp.tensor([True, False, True]))
     tensor(1.4142)
     """
-    found = _correction("masked.std", unbiased, correction)
+    found = correction_of("masked.std", unbiased, correction)
     moment = _second_moment("masked.std", input, dim, found, keepdim, dtype, mask)
     return moment.sqrt().to(_result(input, dtype))
 

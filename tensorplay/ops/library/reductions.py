@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorplay.core import dtypes, layout
 from tensorplay.core.dtypes import DType, Number
-from tensorplay.core.errors import ArgumentValueError, DimensionError, DTypeError
+from tensorplay.core.errors import ArgumentError, ArgumentValueError, DimensionError, DTypeError
 from tensorplay.ops import values as ops
 from tensorplay.ops.declare import composite, reduction
 from tensorplay.ops.gradient import Result
@@ -345,6 +345,15 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 # ---- variance -------------------------------------------------------------------------------------------------
+
+
+def correction_of(name: str, unbiased: bool | None, correction: Number | None) -> Number:
+    """What is taken off the count: `correction`, or 1, or 0 where `unbiased` is False."""
+    if unbiased is not None and correction is not None:
+        raise ArgumentError(f"{name}: give unbiased or correction, not both")
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None else int(unbiased)
 
 
 def _variance(mean: Value, moment: Value, count: Value, correction: Number) -> Value:
