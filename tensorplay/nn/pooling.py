@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tensorplay.core.errors import ArgumentValueError
 from tensorplay.nn import functional
 from tensorplay.nn.module import Module
+from tensorplay.ops.library.fractional_pool import checked_output
+from tensorplay.ops.library.windows import each
 
 if TYPE_CHECKING:
     from tensorplay.tensor import Tensor
@@ -208,18 +209,12 @@ class _FractionalMaxPool(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if (output_size is None) == (output_ratio is None):
-            raise ArgumentValueError(f"{name}: expected either output_size or output_ratio")
-        self.kernel_size = self._tuple(kernel_size)
-        self.output_size = None if output_size is None else self._tuple(output_size)
-        self.output_ratio = None if output_ratio is None else self._tuple(output_ratio)
-        if self.output_ratio and not all(0.0 < part < 1.0 for part in self.output_ratio):
-            raise ArgumentValueError(f"{name}: output_ratio lies in (0, 1), got {output_ratio}")
+        output = checked_output(name, self.ndim, output_size, output_ratio)
+        self.kernel_size = each(name, "kernel_size", kernel_size, self.ndim)
+        self.output_size = None if output_size is None else output
+        self.output_ratio = None if output_ratio is None else output
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-
-    def _tuple(self, value: Any) -> tuple[Any, ...]:  # noqa: ANN401  # numbers
-        return tuple(value) if isinstance(value, Sequence) else (value,) * self.ndim
 
     def forward(self, input: Tensor) -> Any:  # noqa: ANN401  # a tensor, or two with indices
         """Pool each channel over windows drawn anew."""

@@ -45,20 +45,28 @@ FRACTIONAL = """The largest element of each of ``output_size`` windows, whose st
     """
 
 
+def checked_output(name: str, ndim: int, output_size: object, ratio: object) -> tuple[Any, ...]:
+    """The size of the result, or without one the ratios to the images' size: a number a dimension."""
+    if (output_size is None) == (ratio is None):
+        raise ArgumentValueError(
+            f"{name}: expected either output_size or output_ratio, got {output_size!r} and {ratio!r}"
+        )
+    given: Any = ratio if output_size is None else output_size
+    parts = tuple(given) if isinstance(given, (tuple, list)) else (given,) * ndim
+    if len(parts) != ndim:
+        raise ArgumentValueError(
+            f"{name}: output_size and output_ratio are one number or {ndim}, got {given!r}"
+        )
+    if output_size is None and not all(0.0 < part < 1.0 for part in parts):
+        raise ArgumentValueError(f"{name}: output_ratio lies in (0, 1), got {given!r}")
+    return parts
+
+
 def _size(name: str, image: tuple[int, ...], output_size: object, ratio: object) -> tuple[int, ...]:
     """The size of the result: given, or as a part of the images' size."""
-    if (output_size is None) == (ratio is None):
-        raise ArgumentValueError(f"{name}: expected either output_size or output_ratio")
-    given: Any = ratio if output_size is None else output_size
-    parts = tuple(given) if isinstance(given, (tuple, list)) else (given,) * len(image)
-    if len(parts) != len(image):
-        raise ArgumentValueError(
-            f"{name}: output_size and output_ratio are one number or {len(image)}, got {given!r}"
-        )
+    parts = checked_output(name, len(image), output_size, ratio)
     if output_size is not None:
         return parts
-    if not all(0.0 < part < 1.0 for part in parts):
-        raise ArgumentValueError(f"{name}: output_ratio lies in (0, 1), got {given!r}")
     return tuple(int(n * part) for n, part in zip(image, parts, strict=True))
 
 
