@@ -94,8 +94,9 @@ def set_printoptions(
         "linewidth": linewidth,
     }
     for name, value in given.items():
-        if value is not None and not value >= (name == "linewidth"):
-            msg = f"set_printoptions: {name} must not be negative, found {value}"
+        least = 1 if name == "linewidth" else 0
+        if value is not None and not value >= least:
+            msg = f"set_printoptions: {name} must be at least {least}, found {value}"
             raise ArgumentValueError(msg)
     start = _current if profile is None else _PROFILES[profile]
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -134,7 +134,9 @@ class Muon(Optimizer):
         if group["momentum"] < 0.0:
             raise ArgumentValueError(f"momentum is at least 0, got {group['momentum']}")
         if len(group["ns_coefficients"]) != 3:
-            raise ArgumentValueError("ns_coefficients are three numbers")
+            raise ArgumentValueError(
+                f"ns_coefficients are three numbers, got {group['ns_coefficients']}"
+            )
         if not 0 < group["ns_steps"] < 100:
             raise ArgumentValueError(f"ns_steps lies in [1, 99], got {group['ns_steps']}")
         if group["adjust_lr_fn"] not in {None, *ADJUSTMENTS}:

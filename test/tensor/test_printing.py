@@ -73,6 +73,8 @@ def test_print_options(options, text):
 def test_print_options_that_make_no_sense_change_nothing():
     with pytest.raises(ValueError, match="profile must be one of"):
         tp.set_printoptions(precision=1, profile="long")
+    with pytest.raises(ValueError, match="linewidth must be at least 1, found 0"):
+        tp.set_printoptions(linewidth=0)
     with pytest.raises(ValueError, match="edgeitems"):
         tp.set_printoptions(precision=1, edgeitems=-1)
     assert tp.get_printoptions().precision == 4

@@ -93,5 +93,7 @@ def _statistics(training: bool, bn: ChannelNorm) -> tuple[Tensor, Tensor]:
     if training or bn.training:
         raise ArgumentValueError("fusion is for evaluation: call .eval() on both layers first")
     if bn.running_mean is None or bn.running_var is None:
-        raise ArgumentValueError("fusion needs a normalization with running statistics")
+        raise ArgumentValueError(
+            "fusion needs a normalization with running statistics: make it with track_running_stats=True"
+        )
     return bn.running_mean, bn.running_var
