@@ -183,13 +183,32 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:
     """`scatter` in place."""
-    return _written("scatter_", self, scatter(self, dim, index, src, value=value, reduce=reduce))
+    keywords = {"value": value, "reduce": reduce}
+    return dispatch.call_function("scatter_", _scatter, (self, dim, index, src), keywords)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
 
 
 def index_put_(
     self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """`index_put` in place."""
+    return dispatch.call_function("index_put_", _index_put, (self, indices, values, accumulate), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+
+
+def _scatter(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Number | None,
+    *,
+    value: Number | None,
+    reduce: str | None,
+) -> Tensor:
+    return _written("scatter_", self, scatter(self, dim, index, src, value=value, reduce=reduce))
+
+
+def _index_put(
+    self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
     return _written("index_put_", self, index_put(self, indices, values, accumulate))
 
 

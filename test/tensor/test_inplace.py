@@ -154,3 +154,23 @@ def test_what_is_copied_is_read_before_it_is_written_over(start, step, other, co
     run = tp.compile(copy) if compiled else copy
     run(tp.from_numpy(x), tp.from_numpy(y))
     assert x.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t, i: t.scatter_(0, i, t[1:3] * 2),
+        lambda t, i: t.scatter_(0, i, value=9.0),
+        lambda t, i: t.scatter_(0, i, t[1:3], reduce="add"),
+        lambda t, i: t.index_put_((i,), t[1:3] * 2, accumulate=True),
+        lambda t, i: t.polygamma_(1),
+    ],
+)
+@pytest.mark.parametrize("part", [slice(None), slice(0, 10, 2)])
+def test_methods_of_several_forms_write_when_they_are_compiled(write, part):
+    found, want = tp.arange(1.0, 11.0), tp.arange(1.0, 11.0)
+    places = tp.tensor([4, 0])
+    tp.compile(lambda t: write(t[part], places))(found)
+    write(want[part], places)
+    assert want.tolist() != tp.arange(1.0, 11.0).tolist()
+    np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-6)
