@@ -12,21 +12,23 @@ tensor(10.)
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tensorplay import functions
 from tensorplay.core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from tensorplay.tensor import Tensor
+
+Given = TypeVar("Given", bound=str)
 
 
 def reduction_of(
-    name: str, size_average: bool | None, reduce: bool | None
-) -> Literal["mean", "sum", "none"]:
-    """What the older arguments mean: ``reduce=False`` none, else the mean or, not averaged, the sum."""
+    name: str, size_average: bool | None, reduce: bool | None, reduction: Given
+) -> Given | Literal["mean", "sum", "none"]:
+    """What the older arguments mean: ``reduce=False`` none, else the mean or, not averaged, the sum; ``reduction`` without them."""
+    if size_average is None and reduce is None:
+        return reduction
     for each in (size_average, reduce):
         if not isinstance(each, (bool, type(None))):
             raise ArgumentError(
@@ -50,8 +52,7 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """See `tensorplay.l1_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("l1_loss", size_average, reduce)
+    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
     return functions.l1_loss(input, target, reduction, weight)
 
 
@@ -64,8 +65,7 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """See `tensorplay.mse_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("mse_loss", size_average, reduce)
+    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
     return functions.mse_loss(input, target, reduction, weight)
 
 
@@ -78,8 +78,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """See `tensorplay.smooth_l1_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("smooth_l1_loss", size_average, reduce)
+    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
     return functions.smooth_l1_loss(input, target, reduction, beta)
 
 
@@ -91,8 +90,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.soft_margin_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("soft_margin_loss", size_average, reduce)
+    reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
     return functions.soft_margin_loss(input, target, reduction)
 
 
@@ -105,8 +103,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """See `tensorplay.kl_div`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("kl_div", size_average, reduce)
+    reduction = reduction_of("kl_div", size_average, reduce, reduction)
     return functions.kl_div(input, target, reduction, log_target)
 
 
@@ -119,8 +116,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.binary_cross_entropy`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("binary_cross_entropy", size_average, reduce)
+    reduction = reduction_of("binary_cross_entropy", size_average, reduce, reduction)
     return functions.binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -134,8 +130,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """See `tensorplay.binary_cross_entropy_with_logits`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce)
+    reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce, reduction)
     return functions.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
 
 
@@ -150,8 +145,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.poisson_nll_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("poisson_nll_loss", size_average, reduce)
+    reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
     return functions.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
@@ -165,8 +159,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.nll_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("nll_loss", size_average, reduce)
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
     return functions.nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -181,8 +174,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """See `tensorplay.cross_entropy`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("cross_entropy", size_average, reduce)
+    reduction = reduction_of("cross_entropy", size_average, reduce, reduction)
     return functions.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
 
 
@@ -195,8 +187,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.hinge_embedding_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("hinge_embedding_loss", size_average, reduce)
+    reduction = reduction_of("hinge_embedding_loss", size_average, reduce, reduction)
     return functions.hinge_embedding_loss(input, target, margin, reduction)
 
 
@@ -210,8 +201,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.cosine_embedding_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("cosine_embedding_loss", size_average, reduce)
+    reduction = reduction_of("cosine_embedding_loss", size_average, reduce, reduction)
     return functions.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
@@ -225,8 +215,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.margin_ranking_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("margin_ranking_loss", size_average, reduce)
+    reduction = reduction_of("margin_ranking_loss", size_average, reduce, reduction)
     return functions.margin_ranking_loss(input1, input2, target, margin, reduction)
 
 
@@ -241,8 +230,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.multi_margin_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("multi_margin_loss", size_average, reduce)
+    reduction = reduction_of("multi_margin_loss", size_average, reduce, reduction)
     return functions.multi_margin_loss(input, target, p, margin, weight, reduction)
 
 
@@ -254,8 +242,7 @@ def multilabel_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.multilabel_margin_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("multilabel_margin_loss", size_average, reduce)
+    reduction = reduction_of("multilabel_margin_loss", size_average, reduce, reduction)
     return functions.multilabel_margin_loss(input, target, reduction)
 
 
@@ -268,8 +255,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.multilabel_soft_margin_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("multilabel_soft_margin_loss", size_average, reduce)
+    reduction = reduction_of("multilabel_soft_margin_loss", size_average, reduce, reduction)
     return functions.multilabel_soft_margin_loss(input, target, weight, reduction)
 
 
@@ -286,8 +272,7 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """See `tensorplay.triplet_margin_loss`; ``size_average`` and ``reduce`` are older names of ``reduction``."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of("triplet_margin_loss", size_average, reduce)
+    reduction = reduction_of("triplet_margin_loss", size_average, reduce, reduction)
     return functions.triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction
     )

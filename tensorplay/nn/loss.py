@@ -31,9 +31,7 @@ class Loss(Module):
         reduction: Reduction | Literal["batchmean"] = "mean",
     ) -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = reduction_of(type(self).__name__, size_average, reduce)
-        self.reduction = reduction
+        self.reduction = reduction_of(type(self).__name__, size_average, reduce, reduction)
 
 
 class MSELoss(Loss):
