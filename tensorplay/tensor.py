@@ -414,7 +414,10 @@ class Tensor(_C.TensorBase, OperatorMethods):
         if isinstance(known, Tensor):
             return known
         if self.grad_fn is not None:
-            msg = "deepcopy of a computed tensor that requires a gradient; use .detach().clone()"
+            msg = (
+                "deepcopy of a computed tensor that requires a gradient; use .detach().clone(), or call the "
+                "module that computes and keeps it (a pruned one) under no_grad() first"
+            )
             raise GradientError(msg)
         copied = type(self)._from_plain(self.detach().clone())  # noqa: SLF001  # own class
         copied.requires_grad = self.requires_grad

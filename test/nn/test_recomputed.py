@@ -1,5 +1,7 @@
 """Attributes that hooks compute: pruning and both norms on one parameter know their own hooks."""
 
+import copy
+
 import pytest
 
 import tensorplay as tp
@@ -34,6 +36,19 @@ def test_what_is_computed_follows_its_parts_at_the_next_call():
     assert layer.weight.abs().sum() > 0
     assert layer(tp.ones(1, 3)).tolist() == [[0.0, 0.0]]
     assert layer.weight.abs().sum() == 0
+
+
+def test_a_copy_is_made_of_a_module_that_was_called_without_gradients():
+    layer = prune.l1_unstructured(nn.Linear(3, 2), "weight", 2)
+    with pytest.raises(RuntimeError, match="call the module .* under no_grad"):
+        copy.deepcopy(layer)
+    with tp.no_grad():
+        layer(tp.ones(1, 3))
+    copied = copy.deepcopy(layer)
+    prune.remove(layer, "weight")
+    assert prune.is_pruned(copied)
+    copied(tp.ones(1, 3)).sum().backward()
+    assert copied.weight_orig.grad.sum() == 4
 
 
 def test_a_kind_without_a_computation_says_so():
