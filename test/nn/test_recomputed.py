@@ -40,7 +40,7 @@ def test_what_is_computed_follows_its_parts_at_the_next_call():
 
 def test_a_copy_is_made_of_a_module_that_was_called_without_gradients():
     layer = prune.l1_unstructured(nn.Linear(3, 2), "weight", 2)
-    with pytest.raises(RuntimeError, match="call the module .* under no_grad"):
+    with pytest.raises(RuntimeError, match=r"call the module .* under no_grad"):
         copy.deepcopy(layer)
     with tp.no_grad():
         layer(tp.ones(1, 3))
