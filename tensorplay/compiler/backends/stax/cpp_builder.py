@@ -9,7 +9,8 @@ The order of the search is ``$CXX``, ``g++``, ``clang++``, then the ``ziglang`` 
 
 Kernels include only our own headers and call nothing but what a running Python has loaded anyway, so that they are
 linked against no library: that halves the time of a build (30 against 55 ms here) and spares `dlopen` its searches.
-Measured choices: `-O3` vectorizes what the headers leave scalar; `-pipe` gains nothing.
+Measured choices: with g++, `-O2` with the vectorizer and the loop peeling of `-O3` gives kernels as fast as `-O3` (0.996 of its
+time over 48 kernels) and builds large ones in a third of its time; `-pipe` gains nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ INCLUDE: Final = Path(__file__).parents[3] / "include"
 """The folder of our headers, all that a kernel may include besides the compiler's own <stdint.h> and <stddef.h>."""
 
 COMMON_FLAGS: Final = (
-    *("-std=c++17", "-O3", "-fPIC", "-shared"),
+    *("-std=c++17", "-fPIC", "-shared"),
     # No change of any value.
     "-ffp-contract=off",
     "-fno-math-errno",
@@ -45,11 +46,14 @@ COMMON_FLAGS: Final = (
     *("-fno-strict-aliasing", "-w"),
 )
 FAMILY_FLAGS: Final[Mapping[Family, tuple[str, ...]]] = {
-    "gcc": ("-nostdlib", "-fno-semantic-interposition"),
-    "clang": ("-nostdlib",),
+    "gcc": (
+        *("-O2", "-fvect-cost-model=dynamic", "-fpeel-loops"),
+        *("-nostdlib", "-fno-semantic-interposition"),
+    ),
+    "clang": ("-O3", "-nostdlib"),
     # Zig traps on undefined behaviour by default, takes this machine's instructions unless told otherwise, and
     # builds its own libc++ (minutes).
-    "zig": ("-nostdlib", "-nostdlib++", "-fno-sanitize=all", "-mcpu=baseline"),
+    "zig": ("-O3", "-nostdlib", "-nostdlib++", "-fno-sanitize=all", "-mcpu=baseline"),
 }
 ISA_FLAGS: Final[Mapping[Isa, tuple[str, ...]]] = {
     "generic": (),
