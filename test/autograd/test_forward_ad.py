@@ -17,8 +17,16 @@ from tensorplay.core.errors import (
 from tensorplay.ops.samples import Arg
 
 STEP = 1e-6
-# Their derivative is not that of rounding, or of nothing, or the values are told apart, not computed.
-NO_DIFFERENCE = {"nextafter", "empty_like", "unique"}
+# Their derivative is not that of rounding, or of nothing, or the values are told apart, not computed; or statistics
+# that have no gradient stand beside the result.
+NO_DIFFERENCE = {
+    "nextafter",
+    "empty_like",
+    "unique",
+    "native_batch_norm",
+    "native_group_norm",
+    "native_layer_norm",
+}
 DIFFERENTIABLE = [
     each
     for each in operators()

@@ -58,6 +58,8 @@ class _Batch:
             return NotImplemented
         base, meta = self.operand(form.base)
         whole = with_batch(base, meta, self.size)
+        if 0 in form.domain:  # nothing is written, so there is nothing to read either
+            return operator_call(self.operator.sibling("clone"), (whole,))
         i = self.indices(form.domain)
         places = [self.batch_index, *map(self.as_tensor, form.place(i, self.read))]
         value, value_meta = self.operand(form.value)

@@ -6,7 +6,7 @@ straight-through estimator: Bengio, Léonard and Courville, arXiv:1308.3432).
 
 >>> import tensorplay as tp
 >>> tp.fake_quantize_per_tensor_affine(tp.tensor([0.05, 0.97, -1.0]), 0.1, 0, 0, 255)
-tensor([0.0000, 1.0000, 0.0000])
+tensor([0., 1., 0.])
 """
 
 from __future__ import annotations
