@@ -24,7 +24,6 @@ NO_DIFFERENCE = {
     "empty_like",
     "unique",
     "native_batch_norm",
-    "native_group_norm",
     "native_layer_norm",
 }
 DIFFERENTIABLE = [

@@ -20,14 +20,17 @@ from tensorplay.ops.values import Scalar, Value
 
 @pointwise(method=True, inplace=True)
 def add(input: Scalar, other: Scalar, *, alpha: Number = 1) -> Value:
-    """`input + alpha * other`. Of bools: logical or.
+    """`input + alpha * other`. Of bools: logical or; with an `alpha` of 0, `other` counts as false.
 
     >>> import tensorplay as tp
     >>> tp.add(tp.tensor([1.0, 2.0]), tp.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
     """
     if input.dtype.kind == "b":
-        return ops.logical_or(input, other)
+        counted = (
+            other if alpha else ops.logical_and(other, other.handler.constant(False, other.dtype))
+        )
+        return ops.logical_or(input, counted)
     return input + (other if alpha == 1 else other * alpha)
 
 
@@ -182,10 +185,18 @@ def _binary_samples(low: float = -2.0, *, positive: bool = False) -> Callable[[]
     return samples
 
 
-for _operator in (add, sub, mul):
+for _operator in (sub, mul):
     _operator.sample(_binary_samples())
 for _operator in (floor_divide, remainder, fmod):
     _operator.sample(_binary_samples(positive=True))
+
+
+@add.sample
+def _add_samples() -> Iterator[Sample]:
+    yield from _binary_samples()()
+    yield sample(Arg((3, 4)), Arg((4,)), alpha=-2.5)
+    for alpha in (True, False):
+        yield sample(Arg((3, 4), dtypes.bool_), Arg((4,), dtypes.bool_), alpha=alpha)
 
 
 @div.sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,8 @@ def _matmul_other(grad: Tensor, input: Tensor, other: TensorMeta) -> Tensor:
     if other.ndim == 2 and input.ndim > 2:
         # One product over all rows, instead of one a batch and their sum.
         rows, columns = other.shape
-        return matmul(input.reshape((-1, rows)).t(), grad.reshape((-1, columns)))
+        count = math.prod(input.shape[:-1])
+        return matmul(input.reshape((count, rows)).t(), grad.reshape((count, columns)))
     return matmul(_turned(input), grad)
 
 
@@ -176,6 +178,8 @@ def _matmul_samples() -> Iterator[Sample]:
     yield sample(Arg((2, 3, 4)), Arg((4,)))
     yield sample(Arg((3, 4), layout="transposed"), Arg((4, 5), layout="strided"))
     yield sample(Arg((3, 0)), Arg((0, 5)))
+    yield sample(Arg((2, 3, 0)), Arg((0, 5)))
+    yield sample(Arg((2, 0, 3)), Arg((3, 0)))
     yield sample(Arg((3, 4), dtypes.bfloat16), Arg((4, 5), dtypes.bfloat16))
     yield sample(
         Arg((3, 4), dtypes.int64, low=-9, high=9), Arg((4, 5), dtypes.int64, low=-9, high=9)

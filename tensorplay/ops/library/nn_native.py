@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def _statistics(
     x: Tensor, dims: tuple[int, ...], eps: float, like: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Mean and ``1 / √(var + eps)`` over dimensions, which keep the size 1, in the dtype of ``like``; without gradients."""
-    x = widen(x.detach())
+    """Mean and ``1 / √(var + eps)`` over dimensions, which keep the size 1, in the dtype of ``like``."""
+    x = widen(x)
     mean = x.mean(dims, keepdim=True)
     variance = ((x - mean) * (x - mean)).mean(dims, keepdim=True)
     return mean.to(like.dtype), tp.rsqrt(variance + eps).to(like.dtype)
@@ -48,7 +48,7 @@ def native_layer_norm(
     """
     result = layer_norm(input, normalized_shape, weight, bias, eps)
     dims = tuple(range(-len(tuple(normalized_shape)), 0))
-    return (result, *_statistics(input, dims, eps, input if weight is None else weight))
+    return (result, *_statistics(input.detach(), dims, eps, input if weight is None else weight))
 
 
 @native_layer_norm.sample
@@ -116,7 +116,7 @@ def native_batch_norm(
     if not training or input.ndim < 2:
         empty = tp.zeros((0,), dtype=like.dtype, device=input.device)
         return result, empty, empty.clone()
-    mean, scale = _statistics(input, (0, *range(2, input.ndim)), eps, like)
+    mean, scale = _statistics(input.detach(), (0, *range(2, input.ndim)), eps, like)
     return result, mean.reshape((-1,)), scale.reshape((-1,))
 
 
