@@ -80,16 +80,20 @@ def ours(info: Any) -> Callable[..., Any] | Absent:  # an OpInfo
 
 
 def over_ours(function: types.FunctionType) -> types.FunctionType:
-    """A function of the database, with `tensorplay` where its text says `torch`."""
+    """A function of the database, with `tensorplay` where its text says `torch`, and without seeding PyTorch."""
     found = types.FunctionType(
         function.__code__,
-        {**function.__globals__, "torch": tp},
+        {**function.__globals__, "torch": tp, "wrapper_set_seed": _called},
         function.__name__,
         function.__defaults__,
         function.__closure__,
     )
     found.__kwdefaults__ = function.__kwdefaults__
     return found
+
+
+def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 def in_place(function: Any, name: str) -> Callable[..., Any] | None:  # their in-place form
