@@ -261,9 +261,13 @@ class Runner:
         return self.info.gradcheck_wrapper(self.info.op, *args, **kwargs)
 
     def _ours_within(self, *args: Any, **kwargs: Any) -> Any:  # results
+        return self._within_ours()(*args, **kwargs)
+
+    def _within_ours(self) -> Callable[..., Any]:
+        """Our function on the declared domain; without `self`, through which a capture would have to look."""
         if self.info.name.startswith("masked."):
-            return self._ours_under_masks(args, kwargs)
-        return names.over_ours(self.info.gradcheck_wrapper)(self.ours, *args, **kwargs)
+            return lambda *args, **kwargs: self._ours_under_masks(args, kwargs)
+        return functools.partial(names.over_ours(self.info.gradcheck_wrapper), self.ours)
 
     def _ours_under_masks(self, args: Any, kwargs: Any) -> tp.Tensor:
         """Our result, 0 where the wrapper of the database makes theirs 0: where all is masked out."""
@@ -515,7 +519,7 @@ class Runner:
                 grads = None
             plans.append((call, inputs, grads))
         try:
-            results = self._compiled_results(self._ours_within, calls, bridge)
+            results = self._compiled_results(self._within_ours(), calls, bridge)
         except Exception as error:
             return [_short(error)] * len(calls)
         for (call, inputs, grads), result in zip(plans, results, strict=True):
