@@ -65,7 +65,7 @@ def var(
 
     `correction` is 1 unless given; `unbiased=False` is 0. `var(x, False)` is `var(x, unbiased=False)`.
     """
-    return _variance(tp.var, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return _variance(tp.var, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # the operator gives one tensor
 
 
 def std(
@@ -79,7 +79,7 @@ def std(
     keepdims: bool | None = None,
 ) -> Tensor:
     """The standard deviation over dimensions, all by default: the square root of `var`."""
-    return _variance(tp.std, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return _variance(tp.std, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # the operator gives one tensor
 
 
 def var_mean(
@@ -93,7 +93,7 @@ def var_mean(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(variance, mean)` over dimensions, as `var` and `mean` give them."""
-    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return _variance(tp.var_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a pair of tensors
 
 
 def std_mean(
@@ -107,7 +107,7 @@ def std_mean(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`(standard deviation, mean)` over dimensions, as `std` and `mean` give them."""
-    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return _variance(tp.std_mean, input, dim, unbiased, keepdim, correction, axis, keepdims)  # type: ignore[no-any-return]  # a pair of tensors
 
 
 # ---- writing at places --------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ def scatter_(
 ) -> Tensor:
     """`scatter` in place."""
     keywords = {"value": value, "reduce": reduce}
-    return dispatch.call_function("scatter_", _scatter, (self, dim, index, src), keywords)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("scatter_", _scatter, (self, dim, index, src), keywords)
 
 
 def index_put_(
     self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """`index_put` in place."""
-    return dispatch.call_function("index_put_", _index_put, (self, indices, values, accumulate), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("index_put_", _index_put, (self, indices, values, accumulate), {})
 
 
 def _scatter(

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from tensorplay.tensor import Tensor
 
+Result = TypeVar("Result")
 Target: TypeAlias = "Callable[..., Any] | str"
 """What a public call names: a function, or the name of a method."""
 
@@ -227,8 +228,8 @@ def _below(modes: tuple[Mode, ...], mode: Mode) -> tuple[Mode, ...]:
 
 
 def call_function(
-    target: Target, body: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Any:  # noqa: ANN401  # whatever the function returns
+    target: Target, body: Callable[..., Result], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Result:
     """A public call: to the innermost function mode, else to `body(*args, **kwargs)`."""
     modes = _modes.get()
     mode = _asked_first(modes)
@@ -236,7 +237,7 @@ def call_function(
         return body(*args, **kwargs)
     token = _modes.set(_below(modes, mode))
     try:
-        return mode.call(target, args, kwargs)
+        return mode.call(target, args, kwargs)  # type: ignore[no-any-return]  # a mode gives what the body would
     finally:
         _modes.reset(token)
 
@@ -595,7 +596,7 @@ def call_inplace(operator: Operator, values: Values) -> Tensor:
             return tensor  # type: ignore[no-any-return]  # a tensor
     value = call(operator, values)
     write(tensor, fit_value(f"{operator.name}_", tensor, value))
-    return tensor  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return tensor  # type: ignore[no-any-return]  # an operator in place writes a tensor
 
 
 def _write_into(

@@ -35,10 +35,10 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:  # noqa: ANN401  # any index
     """`tensor[index]`: a view for basic indices, else a new tensor."""
     kind = type(index)
     if kind is int:
-        return dispatch.call(tp.select, (tensor, 0, index))  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+        return dispatch.call(tp.select, (tensor, 0, index))  # type: ignore[no-any-return]  # the operator gives one tensor
     view, advanced = _basic(tensor, _as_tuple(index))
     if advanced:
-        return dispatch.call(tp.index, (view, _trimmed(advanced)))  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+        return dispatch.call(tp.index, (view, _trimmed(advanced)))  # type: ignore[no-any-return]  # the operator gives one tensor
     return dispatch.call(tp.alias, (tensor,)) if view is tensor else view
 
 
@@ -234,7 +234,7 @@ def _sliced(view: Tensor, dim: int, item: slice) -> Tensor:
         raise ArgumentValueError(msg)
     if step < 0:
         return _sliced_backwards(view, dim, slice(start, stop, step))
-    return dispatch.call(tp.slice, (view, dim, start, stop, step))  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call(tp.slice, (view, dim, start, stop, step))  # type: ignore[no-any-return]  # the operator gives one tensor
 
 
 def _sliced_backwards(view: Tensor, dim: int, item: slice) -> Tensor:
@@ -242,7 +242,7 @@ def _sliced_backwards(view: Tensor, dim: int, item: slice) -> Tensor:
     places = range(*item.indices(view.shape[dim]))
     lowest, end = (places[-1], places[0] + 1) if places else (0, 0)
     ascending = dispatch.call(tp.slice, (view, dim, lowest, end, -item.step))
-    return dispatch.call(tp.reverse, (ascending, dim))  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call(tp.reverse, (ascending, dim))  # type: ignore[no-any-return]  # the operator gives one tensor
 
 
 def _advanced(view: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | None]]:

@@ -38,7 +38,7 @@ def _copy(self: Tensor, src: Tensor) -> Tensor:
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:  # PyTorch's name
     """Take the elements of `src`, converted and broadcast."""
     del non_blocking
-    return dispatch.call_function("copy_", _copy, (self, src), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("copy_", _copy, (self, src), {})
 
 
 def _fill(self: Tensor, value: Tensor | Number) -> Tensor:
@@ -48,7 +48,7 @@ def _fill(self: Tensor, value: Tensor | Number) -> Tensor:
 
 def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     """Set every element to a number."""
-    return dispatch.call_function("fill_", _fill, (self, value), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("fill_", _fill, (self, value), {})
 
 
 def _zero(self: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ def _zero(self: Tensor) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
-    return dispatch.call_function("zero_", _zero, (self,), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("zero_", _zero, (self,), {})
 
 
 def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
@@ -79,7 +79,7 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 
 def polygamma_(self: Tensor, n: int) -> Tensor:
     """`polygamma` in place."""
-    return dispatch.call_function("polygamma_", _polygamma, (self, n), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("polygamma_", _polygamma, (self, n), {})
 
 
 def _apply(self: Tensor, function: Callable[[Any], Number]) -> Tensor:
@@ -94,7 +94,7 @@ def apply_(self: Tensor, function: Callable[[Any], Number]) -> Tensor:
     >>> tp.tensor([1, 4]).apply_(lambda x: x * 10 + 1)
     tensor([11, 41])
     """
-    return dispatch.call_function("apply_", _without_record(_apply), (self, function), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("apply_", _without_record(_apply), (self, function), {})
 
 
 def _map(self: Tensor, tensor: Tensor, function: Callable[[Any, Any], Number]) -> Tensor:
@@ -111,7 +111,7 @@ def map_(self: Tensor, tensor: Tensor, function: Callable[[Any, Any], Number]) -
     >>> tp.tensor([1, 4]).map_(tp.tensor([2, 3]), max)
     tensor([2, 4])
     """
-    return dispatch.call_function("map_", _without_record(_map), (self, tensor, function), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("map_", _without_record(_map), (self, tensor, function), {})
 
 
 def _without_record(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -187,7 +187,7 @@ def _positive(self: Tensor) -> Tensor:
     if self.dtype is dtypes.bool_:
         msg = "+x: bool tensors have no sign; convert with .int()"
         raise DTypeError(msg)
-    return dispatch.call_function(python_operator.pos, tp.alias, (self,), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function(python_operator.pos, tp.alias, (self,), {})
 
 
 def _method_text(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -96,35 +97,48 @@ def load(f: File) -> Any:  # noqa: ANN401  # what was saved
 
     ``f`` is a path or a binary file. FileFormatError where it is no such file.
     """
-    arrays, metadata = _read(f)
+    from safetensors import deserialize, safe_open
+
+    with _refused_by_name(f):
+        if isinstance(f, (str, os.PathLike)):
+            with safe_open(os.fspath(f), framework="np") as file:
+                arrays = {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118  # no mapping
+                metadata = file.metadata() or {}
+        else:
+            content = f.read()
+            parts = deserialize(content)  # type: ignore[no-untyped-call]  # a native function without types
+            arrays = {each: _array_from(**part) for each, part in parts}
+            metadata = _metadata_of(content)
     tensors = {name: wrap(np.array(array)) for name, array in sorted(arrays.items())}
     structure = metadata.get(_STRUCTURE)
     return tensors if structure is None else put_together(structure, tensors)
 
 
 def load_metadata(f: File) -> dict[str, str]:
-    """Read the text that was saved along with the tensors."""
-    metadata = _read(f)[1]
+    """Read the text that was saved along with the tensors, and no tensor of a file that a path names."""
+    from safetensors import deserialize, safe_open
+
+    with _refused_by_name(f):
+        if isinstance(f, (str, os.PathLike)):
+            with safe_open(os.fspath(f), framework="np") as file:
+                metadata = dict(file.metadata() or {})
+        else:
+            content = f.read()
+            deserialize(content)  # type: ignore[no-untyped-call]  # it refuses what is no such file
+            metadata = _metadata_of(content)
     metadata.pop(_STRUCTURE, None)
     return metadata
 
 
-def _read(f: File) -> tuple[dict[str, Array], dict[str, str]]:
-    """The arrays and the metadata of a file."""
-    from safetensors import SafetensorError, deserialize, safe_open
+@contextlib.contextmanager
+def _refused_by_name(f: File) -> Iterator[None]:
+    """What safetensors refuses becomes an error of ours that names the file."""
+    from safetensors import SafetensorError
 
     try:
-        if not isinstance(f, (str, os.PathLike)):
-            name = getattr(f, "name", "the file")
-            content = f.read()
-            parts = deserialize(content)  # type: ignore[no-untyped-call]  # a native function without types
-            arrays = {each: _array_from(**part) for each, part in parts}
-            return arrays, _metadata_of(content)
-        name = os.fspath(f)
-        with safe_open(name, framework="np") as file:
-            arrays = {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118  # no mapping
-            return arrays, dict(file.metadata() or {})
+        yield
     except SafetensorError as error:
+        name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
         raise FileFormatError(f"{name} is no safetensors file: {error}") from error
 
 

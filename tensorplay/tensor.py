@@ -232,7 +232,7 @@ class Tensor(_C.TensorBase, OperatorMethods):
         """Ask for gradients of this leaf, or stop asking."""
         if dispatch.current_modes():
             arguments = () if requires_grad else (False,)
-            return dispatch.call_function(  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+            return dispatch.call_function(
                 "requires_grad_", Tensor._requires_grad_, (self, *arguments), {}
             )
         return self._requires_grad_(requires_grad)
@@ -508,7 +508,7 @@ def tensor_from_data(
     """A new tensor that holds a copy of `data`: numbers, nested sequences, arrays or tensors."""
     options: dict[str, Any] = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
     options = {name: value for name, value in options.items() if value}
-    return dispatch.call_function(tensor_from_data, _tensor_from_data, (data,), options)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function(tensor_from_data, _tensor_from_data, (data,), options)
 
 
 def _tensor_from_data(

@@ -40,14 +40,14 @@ def tensor_register_hook(self: Tensor, hook: TensorHook) -> RemovableHandle:
 
     What the hook returns, unless None, replaces the gradient. It runs once a backward pass.
     """
-    return dispatch.call_function("register_hook", register_hook, (self, hook), {})  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function("register_hook", register_hook, (self, hook), {})
 
 
 def tensor_register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
     """Call ``hook(tensor)`` whenever a backward pass has added to the ``.grad`` of this leaf."""
-    return dispatch.call_function(  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+    return dispatch.call_function(
         "register_post_accumulate_grad_hook",
         register_post_accumulate_grad_hook,
         (self, hook),

@@ -20,7 +20,7 @@ class Rearrange(RearrangeMixin, nn.Module):  # type: ignore[misc]  # einops ship
 
     def forward(self, x: Tensor) -> Tensor:
         """The tensor, rearranged."""
-        return self._apply_recipe(x)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+        return self._apply_recipe(x)  # type: ignore[no-any-return]  # einops has no types
 
 
 class Reduce(ReduceMixin, nn.Module):  # type: ignore[misc]  # einops ships no types
@@ -28,7 +28,7 @@ class Reduce(ReduceMixin, nn.Module):  # type: ignore[misc]  # einops ships no t
 
     def forward(self, x: Tensor) -> Tensor:
         """The tensor, reduced."""
-        return self._apply_recipe(x)  # type: ignore[no-any-return]  # a call through the modes gives what the operator gives
+        return self._apply_recipe(x)  # type: ignore[no-any-return]  # einops has no types
 
 
 class EinMix(_EinmixMixin, nn.Module):  # type: ignore[misc]  # einops ships no types
